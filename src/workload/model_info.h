@@ -1,0 +1,109 @@
+#pragma once
+
+// model_zoo/<model>.json: what a model is, what it takes and gives, and how its data is prepared.
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/json_file.h"
+#include "base/result.h"
+#include "tensor/tensor.h"
+
+namespace assay {
+
+// A file inside a package of a public registry, pinned.
+struct PackageReference {
+  std::string package;  // "pypi:name==1.0", "npm:@scope/name@1.0", "maven:group:artifact:1.0", "debian:..."
+  std::string file;     // path inside the package, or the name of what a recipe makes of it
+  std::string sha256;   // of the package file, 64 hexadecimal digits
+};
+
+struct ModelInfo {
+  std::string name;
+  std::filesystem::path file;  // of the JSON; empty for a model given as a file
+
+  // Absolute. The first of model_zoo/<path> and <cache>/models/<path> that exists; the former when
+  // neither does, and `model_found` is then false.
+  std::filesystem::path model_path;
+  bool model_found = false;
+  std::optional<PackageReference> package;  // when model_path is a package reference
+
+  std::string framework;
+  std::string framework_version;
+  std::string model_format;  // lower case: onnx, pt, saved_model, tflite, ir, ...
+  std::string model_precision;
+
+  std::vector<TensorSpec> inputs;    // at batch 1, in the model's order; -1 where free
+  std::vector<std::string> outputs;  // names, in the model's order
+
+  // Per input the axis that a batch of n multiplies by n, or none when the input is not batched.
+  std::vector<std::optional<std::size_t>> batch_axes;
+
+  std::optional<std::string> dataset_name;  // none: generated data
+  std::optional<std::int64_t> max_batch_size;
+  std::string layout;  // "NCHW", "NHWC", ... or ""
+  bool is_quantized = false;
+  JsonValue preprocess;  // object or null
+  std::int64_t label_offset = 0;
+  std::optional<std::string> reference_model;
+  JsonValue metric;     // {"name": ...} or null
+  std::string weights;  // "" (trained) or "seeded_random"
+
+  // A file as the published guide has them: none of the keys that are Assay's own. Its
+  // contradictions with the model are warnings that the report repeats.
+  bool published_old_form = false;
+  std::vector<std::string> warnings;
+
+  JsonValue document;  // the file as backends get it: comma lists cleaned, `name` and `model` both there
+};
+
+// Where model files are looked for.
+struct ModelFolders {
+  std::filesystem::path model_zoo;
+  std::filesystem::path fetched;  // <cache>/models; may be empty
+};
+
+// Reads and checks `path`; every problem of the file in one message.
+Result<ModelInfo> load_model_info(const std::filesystem::path& path, const ModelFolders& folders);
+Result<ModelInfo> parse_model_info(const JsonFile& file, const ModelFolders& folders);
+
+// Shape of input `index` for a batch of `n` samples. A free dimension other than the batch stays -1.
+Result<Shape> batched_shape(const ModelInfo& info, std::size_t index, std::int64_t n);
+
+// Holds model info against what the model itself says. Every contradiction (name, dtype, rank,
+// dimension, layout, missing input or output) in one kInvalidArgument that names both sides; in a
+// published file of the old form they are added to info.warnings instead.
+Status check_against_signature(ModelInfo& info, const Signature& signature);
+
+// Largest batch that the model itself takes: none when the batch is free.
+std::optional<std::int64_t> fixed_batch(const ModelInfo& info, const Signature& signature);
+
+// What a bare model file says about itself, and what was chosen for what it leaves open.
+struct BareModel {
+  std::filesystem::path path;
+  std::string framework;
+  std::string model_format;
+  Signature signature;
+  // Names of the free dimensions, [input][axis]; "" where the dimension is fixed or has no name.
+  std::vector<std::vector<std::string>> dimension_names;
+};
+
+// Value for a free dimension, by "name" or "input.axis" ("ids.1").
+struct DimensionChoice {
+  std::string name;
+  std::int64_t value = 1;
+};
+
+// Model info of a model that has no file of its own (`--model my.onnx`). The first dimension of an
+// input, when free, is the batch. Other free dimensions take `choices`, or 1, and warnings say so; a
+// free dimension without a name and without a choice is an error that lists every such one, with an
+// example of how to give them.
+Result<ModelInfo> model_info_from_signature(const BareModel& model,
+                                            const std::vector<DimensionChoice>& choices);
+
+Json to_json(const ModelInfo& info);
+
+}  // namespace assay

@@ -1,0 +1,88 @@
+#pragma once
+
+// A request, as the command line gives it, becomes a validated Plan. Whatever can be refused before
+// any work is done is refused here.
+
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "workload/model_info.h"
+#include "workload/workload.h"
+
+namespace assay {
+
+struct RunRequest {
+  std::string task;             // --task; or
+  std::filesystem::path model;  // --model FILE
+  std::vector<std::string> dimensions;  // --dim name=value, for free dimensions of --model
+
+  std::string hardware_type = "CPU";
+  std::filesystem::path output;  // DIR for result.json and report.html
+
+  // Override the workload's.
+  std::optional<std::vector<std::int64_t>> batch_sizes;
+  std::optional<std::int64_t> clients;
+  std::optional<std::int64_t> iterations;
+  std::optional<double> data_percent;
+
+  std::vector<std::string> set_options;  // "name=value"
+  std::filesystem::path answers_file;
+  bool interactive = false;
+  bool compile_only = false;
+  bool quick = false;
+  bool resume = false;
+  bool strict = false;
+  bool keep_raw = false;
+  std::optional<double> timeout_s;  // of each phase
+  std::uint64_t seed = 1;
+
+  std::filesystem::path workloads_folder;  // holds <task>.json
+  std::filesystem::path model_zoo_folder;  // holds <model>.json
+  std::filesystem::path fetched_models_folder;  // <cache>/models
+};
+
+// What the plan needs from other rooms, so that it stays free of them.
+struct PlanContext {
+  // What the model file says about itself; kUnimplemented for a format that nobody here can read.
+  std::function<Result<BareModel>(const std::filesystem::path&)> read_model;
+  // True when `assay fetch TASK` gets the model or the data of this task.
+  std::function<bool(const std::string& task)> is_fetched;
+  // Ok when the data set is there; kNotFound when it is missing. May be null.
+  std::function<Status(const ModelInfo&)> check_dataset;
+};
+
+enum class Origin { kCommandLine, kWorkload, kModel, kDefault, kQuick };
+std::string_view name_of(Origin origin);  // "command line", "workload", ...
+
+struct Plan {
+  RunRequest request;
+  Workload workload;  // effective: overrides and --quick applied
+  ModelInfo model;
+  std::optional<Signature> signature;  // of the model file, when it can be read
+  std::vector<std::int64_t> batch_sizes;  // never empty, distinct, in the order asked
+  Origin batch_sizes_origin = Origin::kDefault;
+  bool generated_data = false;  // no data set: accuracy cannot be measured
+  std::vector<std::string> warnings;
+  std::vector<std::string> notes;  // what was decided for the user, --quick among it
+};
+
+// Checks everything and writes nothing but (to see that it can) the output folder. kInvalidArgument
+// and kOutOfRange for wrong input, kNotFound for missing files, kAlreadyExists for a folder that
+// holds a result; the message lists every problem found.
+Result<Plan> make_plan(const RunRequest& request, const PlanContext& context);
+
+// {workload, model_info, interact_info} as backends get it.
+Json configs_json(const Plan& plan, const Json& interact_info);
+
+// The `plan` key of result.json.
+Json to_json(const Plan& plan);
+
+// The command that repeats this run, quoted for a shell: "./assay run --task ...".
+std::string command_line(const RunRequest& request);
+
+}  // namespace assay
