@@ -1,0 +1,22 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace assay::worker {
+
+// How a phase ended.
+enum class Outcome { kOk, kFailed, kCrashed, kTimedOut, kOutOfMemory, kSkipped };
+
+// "ok", "failed", "crashed", "timed_out", "out_of_memory", "skipped": the words of result.json.
+std::string_view name_of(Outcome outcome);
+
+// An outcome and, unless it is ok, why.
+struct PhaseEnd {
+  Outcome outcome = Outcome::kOk;
+  std::string reason;
+
+  bool ok() const { return outcome == Outcome::kOk; }
+};
+
+}  // namespace assay::worker

@@ -1,0 +1,73 @@
+#pragma once
+
+#include <sys/types.h>
+
+#include <chrono>
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+
+namespace assay::worker {
+
+// What to start. The child leads a session of its own (a Ctrl-C on the terminal does not reach it),
+// inherits no descriptor but standard input (empty), output and error (the log) and `channel_fd`,
+// which it finds as descriptor 3.
+struct SpawnRequest {
+  std::filesystem::path program;
+  std::vector<std::string> arguments;              // without the program's own name
+  std::map<std::string, std::string> environment;  // added to ours, before exec
+  std::filesystem::path log;                       // created or appended to
+  int channel_fd = -1;
+};
+
+// How a process ended.
+struct ProcessEnd {
+  bool signalled = false;
+  int code = 0;  // exit code, or the signal's number
+  std::int64_t peak_rss_bytes = 0;
+};
+
+// A started child. Killed with all its descendants, and reaped, when it goes. One thread at a time.
+class Process {
+ public:
+  using Deadline = std::optional<std::chrono::steady_clock::time_point>;
+
+  // Spawned (never forked: safe from a threaded parent). kNotFound, kPermissionDenied, ...
+  static Result<Process> start(const SpawnRequest& request);
+
+  Process(Process&& other) noexcept;
+  Process& operator=(Process&&) = delete;
+  ~Process();
+
+  pid_t pid() const { return pid_; }
+
+  // The end, or nullopt when the deadline passes first. May be asked again after the end.
+  std::optional<ProcessEnd> wait(Deadline deadline);
+
+  // SIGKILL to it and to every process that it started, even one that left its session.
+  void kill_tree();
+
+ private:
+  Process(pid_t pid, std::string marker) : pid_(pid), marker_(std::move(marker)) {}
+
+  pid_t pid_ = -1;
+  std::string marker_;  // stands in the environment of every descendant
+  std::optional<ProcessEnd> end_;
+};
+
+// CPU time and resident memory of a live process; zeros when it is gone. From /proc.
+struct ProcessUsage {
+  std::int64_t cpu_ns = 0;
+  std::int64_t rss_bytes = 0;
+};
+ProcessUsage usage_of(pid_t pid);
+
+// "SIGSEGV" for 11, "signal 64" where there is no name.
+std::string signal_name(int signal_number);
+
+}  // namespace assay::worker
