@@ -60,7 +60,7 @@ std::string quoted(const fs::path& path) { return fmt::format("\"{}\"", path.nat
 Result<std::string> read_file(const fs::path& path, std::uint64_t limit_bytes) {
   Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
   if (!file.valid()) return errno_status(errno, "cannot open " + quoted(path));
-  struct stat info {};
+  struct stat info{};
   if (::fstat(file.get(), &info) != 0) return errno_status(errno, "cannot stat " + quoted(path));
   if (S_ISDIR(info.st_mode)) {
     return invalid_argument(fmt::format("{} is a folder, a file is wanted", quoted(path)));
@@ -100,7 +100,7 @@ Status check_writable_folder(const fs::path& folder, std::uint64_t needed_bytes)
   const Status status = write_and_sync(probe, "probe");
   ::unlink(probe.c_str());
   RETURN_IF_ERROR(status);
-  struct statvfs space {};
+  struct statvfs space{};
   if (::statvfs(folder.c_str(), &space) != 0) {
     return errno_status(errno, "cannot ask for free space of " + quoted(folder));
   }

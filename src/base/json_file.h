@@ -26,7 +26,7 @@ struct TextPosition {
 struct Problem {
   std::string file;  // as the user named it
   TextPosition at;
-  std::string key;      // dotted path, e.g. `input_shape.ids` or `batch_sizes[1]`; "" for the document
+  std::string key;  // dotted path, e.g. `input_shape.ids` or `batch_sizes[1]`; "" for the document
   std::string message;  // what was found and what is accepted
 };
 

@@ -57,8 +57,8 @@ class [[nodiscard]] Result {
 #define ASSAY_CONCAT_(a, b) ASSAY_CONCAT_INNER_(a, b)
 
 // Return the Status of `expression` from the calling function when it failed.
-#define RETURN_IF_ERROR(expression)                                 \
-  do {                                                              \
+#define RETURN_IF_ERROR(expression)                                                              \
+  do {                                                                                           \
     if (::assay::Status assay_status_ = (expression); !assay_status_.ok()) return assay_status_; \
   } while (false)
 

@@ -40,8 +40,10 @@ TEST(Status, CodeOutsideTheListIsShownAsNumber) {
 }
 
 TEST(Status, ErrnoBecomesTheMatchingCode) {
-  EXPECT_THAT(errno_status(ENOSPC, "write"), StatusIs(StatusCode::kResourceExhausted, HasSubstr("write")));
-  EXPECT_THAT(errno_status(EACCES, "open"), StatusIs(StatusCode::kPermissionDenied, HasSubstr("open")));
+  EXPECT_THAT(errno_status(ENOSPC, "write"),
+              StatusIs(StatusCode::kResourceExhausted, HasSubstr("write")));
+  EXPECT_THAT(errno_status(EACCES, "open"),
+              StatusIs(StatusCode::kPermissionDenied, HasSubstr("open")));
 }
 
 TEST(Result, AssignOrReturnPassesTheFirstFailureOn) {
