@@ -1,0 +1,447 @@
+#!/usr/bin/env python3
+"""Writes the example results beside this file: made-up runs, with one fixed seed, that between them
+use every part of the result's schema. tools/update_goldens runs this and then brings the files into
+canonical form. Nothing here is a measurement."""
+import copy
+import json
+import math
+import pathlib
+import random
+
+HERE = pathlib.Path(__file__).resolve().parent
+TASK = "fashion-mnist-cnn-onnx-int8"
+PERCENTILES = {"p50": 0.50, "p90": 0.90, "p95": 0.95, "p99": 0.99, "p999": 0.999}
+FLOORS = {"p50": 7, "p90": 64, "p95": 130, "p99": 662, "p999": 6636}
+
+
+def sha(text):
+    import hashlib
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def wilson(right, n, z=1.959963984540054):
+    p = right / n
+    centre = (p + z * z / (2 * n)) / (1 + z * z / n)
+    half = z * math.sqrt(p * (1 - p) / n + z * z / (4 * n * n)) / (1 + z * z / n)
+    return [centre - half, centre + half]
+
+
+def nearest_rank(ordered, p):
+    return ordered[max(1, math.ceil(p * len(ordered) - 1e-9)) - 1]
+
+
+def upper_bound(ordered, p):
+    """X(n - t), t the largest with P[Binomial(n, 1 - p) <= t] < 0.01; None below the floor."""
+    n, t, total = len(ordered), 0, 0.0
+    while t <= n:
+        total += math.exp(math.lgamma(n + 1) - math.lgamma(t + 1) - math.lgamma(n - t + 1)
+                          + t * math.log(1 - p) + (n - t) * math.log(p))
+        if total >= 0.01:
+            break
+        t += 1
+    return ordered[n - t] if t >= 2 else None  # the largest t is the one before the break
+
+
+def histogram(values, bins):
+    lo, hi = min(values), max(values)
+    edges = [round(lo * (hi / lo)**(i / bins)) for i in range(bins + 1)]
+    edges[-1] = hi
+    counts = [0] * bins
+    for value in values:
+        low = next(i for i in range(bins) if value <= edges[i + 1])
+        counts[low] += 1
+    return {"edges_ns": edges, "counts": counts}
+
+
+def over_time(latencies, points):
+    size, t, out = max(1, len(latencies) // points), 0, {
+        "t_ns": [], "median_ns": [], "min_ns": [], "max_ns": []}
+    for start in range(0, len(latencies) - size + 1, size):
+        block = sorted(latencies[start:start + size])
+        t += sum(block)
+        for key, value in (("t_ns", t), ("median_ns", block[len(block) // 2]),
+                           ("min_ns", block[0]), ("max_ns", block[-1])):
+            out[key].append(value)
+    return out
+
+
+def row(rng, batch_size, base_ns, calls):
+    latencies = []
+    for i in range(calls):
+        value = base_ns * math.exp(rng.gauss(0, 0.03))
+        if rng.random() < 0.012:
+            value *= 1.25 + rng.random() * 0.8
+        latencies.append(round(value))
+    ordered = sorted(latencies)
+    window = sum(latencies) + calls * 130
+    qps = calls * batch_size / (window / 1e9)
+    stats = {"mean": sum(latencies) / calls, "min": ordered[0]}
+    upper, withheld = {}, []
+    for name, p in PERCENTILES.items():
+        bound = upper_bound(ordered, p)
+        stats[name] = nearest_rank(ordered, p) if bound is not None else None
+        upper[name] = bound
+        if bound is None:
+            withheld.append({"percentile": name, "samples": calls, "samples_needed": FLOORS[name]})
+    stats["max"] = ordered[-1]
+    thirds = [calls // 3, calls - calls // 3]
+    first = sorted(latencies[:thirds[0]])
+    last = sorted(latencies[thirds[1]:])
+    rounds = []
+    for r in range(3):
+        part = latencies[r * calls // 3:(r + 1) * calls // 3]
+        in_order = sorted(part)
+        span = sum(part) + len(part) * 130
+        rounds.append({"qps": len(part) * batch_size / (span / 1e9), "window_ns": span,
+                       "calls": len(part), "p50_ns": nearest_rank(in_order, 0.5),
+                       "p99_ns": nearest_rank(in_order, 0.99) if len(part) >= 662 else None})
+    rates = [r["qps"] for r in rounds]
+    mean_rate = sum(rates) / 3
+    cv = math.sqrt(sum((x - mean_rate)**2 for x in rates) / 2) / mean_rate
+    spread = max(rates) - min(rates)
+    intervals = {"confidence": 0.95, "method": "block bootstrap within and between 3 rounds",
+                 "qps": [qps - 1.1 * spread, qps + 1.1 * spread],
+                 "mean_ns": [stats["mean"] * 0.996, stats["mean"] * 1.004]}
+    for name in PERCENTILES:
+        if stats[name] is not None:
+            width = {"p50": 0.004, "p90": 0.008, "p95": 0.015, "p99": 0.05, "p999": 0.12}[name]
+            intervals[name + "_ns"] = [round(stats[name] * (1 - width)),
+                                       round(stats[name] * (1 + width))]
+    return {
+        "scenario": "closed_loop", "batch_size": batch_size, "asked_batch_size": batch_size,
+        "input_shapes": {"input": [batch_size, 1, 28, 28]},
+        "clients": 1, "backend_instances": 1,
+        "valid": True, "reasons": [],
+        "stable": True, "noisy": False, "noise_reasons": [],
+        "qps": qps, "samples": calls * batch_size, "calls": calls, "failures": 0,
+        "failure_reasons": [], "window_ns": window, "controller_window_ns": window + 41_270,
+        "in_flight": 0.997,
+        "littles_law": {"rate_times_latency": qps / batch_size * stats["mean"] / 1e9,
+                        "counted": 0.997, "agrees": True},
+        "latency_ns": stats, "upper99": upper, "withheld": withheld, "intervals": intervals,
+        "effective_n": round(calls * 0.94), "autocorrelation": 0.03,
+        "wait_for_instance_ns_mean": None, "conversion_ns_mean": 0.0,
+        "cold_ns": base_ns * 14 + 8_113_021,
+        "warmup": {"calls": 512, "duration_ns": 612_004_118, "steady": True, "cap_reached": False},
+        "rounds": rounds,
+        "stability": {"cv_between_rounds": cv,
+                      "first_last_third": last[len(last) // 2] / first[len(first) // 2] - 1},
+        "inputs": {"source": "dataset", "seed": 7, "distinct": min(calls, 64),
+                   "repeated_inputs_speedup": 1.002, "cache_suspected": False},
+        "outputs_checked": {"checked": 64 * batch_size, "differing": 0},
+        "host_watch": {"steal_percent": 0.0, "cpu_pressure_percent": 0.4,
+                       "frequency_mhz": [2650.0, 3390.0], "throttled": False, "other_load": 0.06},
+        "latency_histogram": histogram(latencies, 64),
+        "latency_over_time": over_time(latencies, 120),
+        "raw": None,
+        "command": f"./assay run --task {TASK} --hardware_type CPU --batch_sizes {batch_size}",
+    }
+
+
+def numeric_entry():
+    edges = [10**(-6 + i * 0.125) for i in range(49)]
+    counts = [round(15000 * math.exp(-((i - 34) / 6.5)**2)) for i in range(48)]
+    elements = 100_000
+    counts[34] += elements - sum(counts)
+    return {
+        "output": "logits", "dtype": "FLOAT32", "elements": elements, "compared": elements,
+        "samples": 10_000, "judged": "not judged",
+        "reason": "a tolerance derived from the noise floor comes later; only non-finite values, "
+                  "names and shapes are held to account here",
+        "nonfinite_mismatches": 0, "nan_on_both_sides": 0,
+        "max_abs": 1.8417043685913086, "mean_abs": 0.09127419, "std_abs": 0.0874513,
+        "rmse": 0.12640872,
+        "max_rel": 41.2259, "mean_rel": 0.04418, "relative_elements": 99_988, "atol": 1e-05,
+        "rtol": None, "outside_tolerance": None,
+        "cosine": 0.99976148, "snr_db": 33.2174, "identical": False,
+        "ulp": {"type": "FLOAT32", "p50": 139_264, "p99": 4_214_016, "max": 881_016_832},
+        "top_k_agreement": [{"k": 1, "value": 0.9927, "n": 10_000},
+                            {"k": 5, "value": 0.9981, "n": 10_000}],
+        "noise_floor": None, "placement": None,
+        "worst": [
+            {"sample_id": "t10k/7434", "index": [6], "got": 3.918, "reference": 5.7597043685913086,
+             "abs": 1.8417043685913086},
+            {"sample_id": "t10k/1299", "index": [4], "got": -7.2261, "reference": -8.8904,
+             "abs": 1.6643},
+            {"sample_id": "t10k/5070", "index": [0], "got": 9.0046, "reference": 7.4115,
+             "abs": 1.5931}],
+        "abs_histogram": {"edges": edges, "counts": counts, "zeros": 0},
+    }
+
+
+def phase(name, wall_ns, peak_mib, outcome="ok", reason="", **more):
+    entry = {"name": name, "outcome": outcome, "reason": reason, "wall_ns": wall_ns,
+             "peak_rss_bytes": None if peak_mib is None else peak_mib * 1024 * 1024,
+             "cached": False}
+    entry.update(more)
+    return entry
+
+
+def full():
+    rng = random.Random(20261130)
+    rows = [row(rng, 1, 36_400, 7200), row(rng, 8, 262_000, 2100), row(rng, 32, 1_031_000, 2100)]
+    command = f"./assay run --task {TASK} --hardware_type CPU"
+    model_hash, data_hash = sha("model"), sha("t10k")
+    return {
+        "schema_version": 1,
+        "assay_version": "0.1.0",
+        "verdict": "pass",
+        "exit_code": 0,
+        "interrupted": False,
+        "task": TASK,
+        "hardware_type": "CPU",
+        "command": command,
+        "started_utc": "2026-11-30T10:15:02Z",
+        "finished_utc": "2026-11-30T10:16:09Z",
+        "wall_ns": 66_912_004_331,
+        "self_comparison": False,
+        "criteria": [
+            {"name": "accuracy", "outcome": "pass", "found": "92.53 % top-1",
+             "wanted": "at least 99 % of the reference's 92.51 %",
+             "detail": "paired over 10,000 samples: difference +0.02 points, 95 % interval "
+                       "-0.14 to +0.18; non-inferior to a margin of 0.93 points"},
+            {"name": "numeric", "outcome": "not_judged",
+             "found": "no non-finite mismatch in 100,000 values; largest difference 1.842",
+             "wanted": "no non-finite mismatch; the tolerance itself is not derived yet",
+             "detail": "differences are shown without a judgement"},
+            {"name": "performance", "outcome": "pass", "found": "3 of 3 rows valid",
+             "wanted": "every row valid", "detail": ""},
+            {"name": "stability", "outcome": "not_judged", "found": "not tested",
+             "wanted": "stable within the noise floor",
+             "detail": "the stability matrix comes later"}],
+        "warnings": [],
+        "notes": ["Calibration samples are disjoint from the evaluation samples."],
+        "not_tested": [
+            {"what": "stability", "why": "the stability matrix comes later"},
+            {"what": "scenarios", "why": "open-loop load patterns come later; the closed loop of "
+                                         "clients is measured"},
+            {"what": "QS mode", "why": "the serving runtime comes later; performance is measured "
+                                       "through predict"}],
+        "plan": {
+            "workload": {"model": TASK, "test_perf": True, "test_accuracy": True,
+                         "test_numeric": True, "test_stability": True, "clients": 1,
+                         "iterations": 100, "exact_iterations": False, "max_duration_s": 60,
+                         "batch_sizes": [1, 8, 32], "fake_data": False, "data_percent": 100,
+                         "compile_only": False, "scenarios": []},
+            "batch_sizes": [1, 8, 32], "batch_sizes_from": "workload", "quick": False},
+        "questions": [
+            {"name": "intra_op_threads", "note": "threads that share one operator", "type": "int",
+             "answer": 1, "source": "set"},
+            {"name": "graph_optimization", "note": "graph optimisation level", "type": "str",
+             "answer": "all", "source": "default"},
+            {"name": "execution_mode", "note": "sequential or parallel", "type": "str",
+             "answer": None, "source": "none"}],
+        "phases": [
+            phase("probe", 48_113_250, 31),
+            phase("profile", 9_410_022, 31),
+            phase("pre_optimize", 0, None, "skipped", "the backend has none"),
+            phase("compile", 311_220_874, 88),
+            phase("reference", 1_204_388, None, cached=True),
+            phase("accuracy", 3_911_402_116, 96),
+            phase("numeric", 402_883_190, None),
+            phase("stability", 0, None, "skipped", "comes later"),
+            phase("performance", 11_940_552_107, 92, batch_size=1),
+            phase("performance", 14_301_884_015, 92, batch_size=8),
+            phase("performance", 24_880_113_902, 104, batch_size=32)],
+        "compile": {
+            "declared": {"model": TASK, "framework": "Onnx", "compile_precision": "INT8",
+                         "optimizations": {"graph_optimization": "all"}, "instance_count": 1,
+                         "device_count": 1, "input_type": ["FLOAT32"], "max_batch_size": 64,
+                         "compile_status": "success", "sg_percent": 100,
+                         "segments": [{"sg_idx": 0, "is_fallback": False, "compiled_bs": [1]}]},
+            "measured": {"wall_ns": 302_118_440, "peak_rss_bytes": 88 * 1024 * 1024,
+                         "cache_hit": False, "executed_precision": "INT8 (QDQ)",
+                         "instance_count": 1, "device_count": None,
+                         "files": [{"path": "compiled/model.onnx", "size_bytes": 112_640,
+                                    "sha256": sha("compiled")}]},
+            "notes": []},
+        "accuracy": {
+            "metric": "top1", "value": 0.9253, "n": 10_000, "interval": wilson(9253, 10_000),
+            "confidence": 0.95, "interval_method": "Wilson", "higher_is_better": True,
+            "unit": "fraction", "reference_value": 0.9251,
+            "reference_interval": wilson(9251, 10_000),
+            "others": [{"metric": "top5", "value": 0.9983, "n": 10_000,
+                        "interval": wilson(9983, 10_000), "reference_value": 0.9984}],
+            "paired": {"n": 10_000, "both_right": 9219, "only_backend": 34, "only_reference": 32,
+                       "difference": 0.0002, "interval": [-0.0014, 0.0018],
+                       "margin": -0.009251, "samples_needed": None},
+            "data_percent": 100, "dataset": "fashion_mnist", "padded_samples": 0,
+            "failed_samples": 0, "calibrated_on_evaluation_data": False,
+            "rate_samples_per_s": 2556.6},
+        "numeric": [numeric_entry()],
+        "stability": [],
+        "performance": rows,
+        "vendor_claim": [],
+        "harness": {"overhead_ns_p50": 41, "overhead_ns_p99": 63, "clock_read_ns": 21.4,
+                    "calls": 200_000, "measured_utc": "2026-11-30T10:15:02Z", "cached": False},
+        "provenance": {
+            "model": {"name": TASK, "path": "model_zoo/fashion-mnist/cnn_int8.onnx",
+                      "sha256": model_hash, "size_bytes": 112_640, "format": "onnx",
+                      "framework": "Onnx", "framework_version": "1.21", "opset": 13,
+                      "declared_precision": "INT8", "weights": "trained",
+                      "source": "trained for Assay; Apache-2.0"},
+            "dataset": {"name": "fashion_mnist", "samples": 10_000, "used": 10_000,
+                        "sha256": data_hash, "preprocess": {"layout": "NCHW", "scale": [255]},
+                        "preprocessed_sha256": sha("preprocessed"), "licence": "MIT",
+                        "source": "in the repository"},
+            "artifact": {"sha256": sha("compiled"), "files": 1, "size_bytes": 112_640},
+            "backend": {"name": "CPU", "version": "ONNX Runtime 1.31.1", "library": "libassay_cpu.so",
+                        "library_sha256": sha("library"), "boundary_version": "0.1",
+                        "thread_rule": "any number of calls", "devices": ["cpu:0"]},
+            "reference": {"name": "CPU", "version": "ONNX Runtime 1.31.1",
+                          "model": "fashion-mnist-cnn-onnx-fp32", "model_sha256": sha("fp32"),
+                          "executed_precision": "FP32", "cached": True},
+            "host": {"cpu_model": "AMD EPYC 7B13", "architecture": "x86_64", "vendor": "AuthenticAMD",
+                     "cores_logical": 8, "cores_usable": 2, "sockets": 1, "threads_per_core": 2,
+                     "numeric_flags": ["avx", "avx2", "fma", "f16c", "sse4_2"],
+                     "memory_bytes": 33_654_284_288, "memory_limit_bytes": 8_589_934_592,
+                     "cpu_quota_cores": 2.0, "kernel": "6.1.0-28-amd64",
+                     "distribution": "Debian GNU/Linux 12 (bookworm)", "libc": "glibc 2.36",
+                     "governor": "performance", "turbo": None, "hypervisor": "KVM",
+                     "container": True, "transparent_hugepages": "madvise"},
+            "toolchain": {"assay_version": "0.1.0", "git_commit": "0123456789ab",
+                          "compiler": "GCC 12.2.0", "build_type": "Release",
+                          "packages": {"onnxruntime": "1.31.1"}},
+            "seeds": {"inputs": 7, "output_check": 11, "bootstrap": 13},
+            "worker_policy": "a worker per phase",
+            "timed_region": "from host buffers in to host buffers out; conversion between data "
+                            "types at the boundary is inside and shown apart",
+            "clock": "CLOCK_MONOTONIC"},
+        "reproduce": [
+            {"what": "the whole run", "command": command},
+            {"what": "accuracy only",
+             "command": command + " --set intra_op_threads=1"}],
+        "raw": [{"what": "latencies of every call, int64 nanoseconds, little-endian, one row after "
+                         "another", "path": "raw/latencies.i64", "size_bytes": 91_200,
+                 "sha256": sha("raw")}],
+    }
+
+
+def compile_crashed():
+    result = full()
+    later = "compile did not finish"
+    result.update(
+        verdict="incomplete", exit_code=3, accuracy=None, numeric=[], performance=[], raw=[],
+        compile=None, notes=[], questions=[],
+        finished_utc="2026-11-30T10:15:04Z", wall_ns=2_100_443_219,
+        warnings=["Backend CPU wrote 3 lines to standard error before it ended; they are in "
+                  "worker-compile.log."],
+        criteria=[{"name": name, "outcome": "skipped", "found": "not measured", "wanted": wanted,
+                   "detail": later} for name, wanted in (
+                       ("accuracy", "at least 99 % of the reference's"),
+                       ("numeric", "no non-finite mismatch"), ("performance", "every row valid"))],
+        phases=[phase("probe", 48_113_250, 31), phase("profile", 9_410_022, 31),
+                phase("pre_optimize", 0, None, "skipped", "the backend has none"),
+                phase("compile", 1_204_118_003, 61, "crashed",
+                      "the worker was ended by signal 11 (SIGSEGV)", signal=11)]
+        + [phase(name, 0, None, "skipped", later)
+           for name in ("reference", "accuracy", "numeric", "stability", "performance")])
+    result["provenance"]["artifact"] = None
+    result["provenance"]["reference"] = None
+    return result
+
+
+def hard_case():
+    """An invalid row, a withheld percentile, an unstable and noisy row, an undecided accuracy, a
+    name that tries to leave its place in a page, and non-finite outputs."""
+    rng = random.Random(31)
+    result = full()
+    name = "mallory</script><script>alert(1)</script>&amp;"
+    good, short, failed = row(rng, 1, 8_800_000, 700), row(rng, 4, 33_100_000, 240), row(
+        rng, 16, 131_000_000, 60)
+    short.update(stable=False, noisy=True,
+                 noise_reasons=["4.1 % of processor time was taken by the hypervisor (limit 1 %)"])
+    short["stability"] = {"cv_between_rounds": 0.061, "first_last_third": 0.088}
+    short["warmup"] = {"calls": 98, "duration_ns": 10_000_000_000, "steady": False,
+                       "cap_reached": True}
+    failed.update(
+        valid=False, qps=None, failures=3, stable=None,
+        reasons=["3 of 60 calls failed; a row counts only when none does",
+                 "outputs of the timed run differ from the accuracy run's"],
+        failure_reasons=[{"reason": "RESOURCE_EXHAUSTED: the queue is full", "count": 2},
+                         {"reason": "INTERNAL: output \"logits\": got 4,000 bytes, wanted 64,000",
+                          "count": 1}],
+        outputs_checked={"checked": 912, "differing": 17})
+    failed["latency_ns"] = {key: None for key in failed["latency_ns"]}
+    failed["upper99"] = {key: None for key in failed["upper99"]}
+    failed["intervals"] = {"confidence": 0.95, "method": "none: the row is invalid"}
+    failed["rounds"] = []
+    failed["latency_histogram"] = None
+    failed["latency_over_time"] = None
+    first = numeric_entry()
+    first.update(judged="fail", nonfinite_mismatches=2, nan_on_both_sides=1, compared=99_997,
+                 reason="2 values are finite on one side only")
+    first["worst"] = [{"sample_id": "photo/11", "index": [412], "got": "NaN", "reference": 0.1182,
+                       "abs": None},
+                      {"sample_id": "photo/03", "index": [7], "got": "-Infinity",
+                       "reference": -4.2, "abs": None}]
+    second = numeric_entry()
+    second.update(output="class_ids", dtype="INT64", elements=20, compared=20, samples=20,
+                  judged="not judged", max_abs=0, mean_abs=0, std_abs=0, rmse=0, max_rel=0,
+                  mean_rel=0, relative_elements=20, cosine=1, snr_db=None, identical=True, ulp=None,
+                  worst=[], top_k_agreement=[],
+                  abs_histogram={"edges": [], "counts": [], "zeros": 20})
+    result.update(
+        verdict="fail", exit_code=1, task=name, self_comparison=True,
+        numeric=[first, second], performance=[good, short, failed],
+        warnings=["Model info names batch 64 as the largest; the model itself accepts 32.",
+                  "The weights are seeded random numbers: speed and numerics only, accuracy means "
+                  "nothing."],
+        notes=["The hardware under test and the reference are the same runtime: numeric "
+               "differences say nothing about this hardware."],
+        vendor_claim=[{"batch_size": 1, "source": "benchmark()", "values": {"qps": 120.5}}],
+        criteria=[
+            {"name": "numeric", "outcome": "fail", "found": "2 non-finite mismatches",
+             "wanted": "none", "detail": "output \"logits\", first at sample photo/11"},
+            {"name": "performance", "outcome": "fail", "found": "2 of 3 rows valid",
+             "wanted": "every row valid", "detail": "batch size 16: 3 of 60 calls failed"},
+            {"name": "accuracy", "outcome": "inconclusive", "found": "18 of 20 right",
+             "wanted": "at least 99 % of the reference's 90.0 %",
+             "detail": "20 samples cannot decide it; about 1,450 would"}],
+        accuracy={
+            "metric": "top1", "value": 0.9, "n": 20, "interval": wilson(18, 20),
+            "confidence": 0.95, "interval_method": "Wilson", "higher_is_better": True,
+            "unit": "fraction", "reference_value": 0.9, "reference_interval": wilson(18, 20),
+            "others": [],
+            "paired": {"n": 20, "both_right": 18, "only_backend": 0, "only_reference": 0,
+                       "difference": 0.0, "interval": [-0.161, 0.161], "margin": -0.009,
+                       "samples_needed": 1450},
+            "data_percent": 100, "dataset": "photos", "padded_samples": 12, "failed_samples": 0,
+            "calibrated_on_evaluation_data": True, "rate_samples_per_s": 101.7})
+    result["provenance"]["model"].update(name=name, weights="seeded_random")
+    for entry in result["performance"]:
+        entry["command"] = f"./assay run --task {TASK} --hardware_type CPU --batch_sizes " \
+                           f"{entry['batch_size']}"
+    return result
+
+
+def minimal():
+    """The least that is a result: what an interrupted first phase leaves."""
+    return {
+        "schema_version": 1, "assay_version": "0.1.0", "verdict": "incomplete", "exit_code": 130,
+        "interrupted": True, "task": "custom", "hardware_type": "CPU",
+        "command": "./assay run --model my.onnx --hardware_type CPU",
+        "started_utc": "2026-11-30T10:15:02Z", "finished_utc": "2026-11-30T10:15:03Z",
+        "wall_ns": 1_004_331, "self_comparison": False, "criteria": [], "warnings": [], "notes": [],
+        "not_tested": [], "plan": {}, "questions": [],
+        "phases": [phase("probe", 1_000_000, None, "failed", "interrupted")],
+        "compile": None, "accuracy": None, "numeric": [], "stability": [], "performance": [],
+        "vendor_claim": [], "harness": None,
+        "provenance": {"model": None, "dataset": None, "artifact": None, "backend": None,
+                       "reference": None,
+                       "host": {key: None for key in full()["provenance"]["host"]},
+                       "toolchain": {"assay_version": "0.1.0"}, "seeds": {}, "worker_policy": None,
+                       "timed_region": None, "clock": "CLOCK_MONOTONIC"},
+        "reproduce": [], "raw": []}
+
+
+def main():
+    examples = {"example": full(), "crashed": compile_crashed(), "hard": hard_case(),
+                "minimal": minimal()}
+    for name, result in examples.items():
+        text = json.dumps(copy.deepcopy(result), indent=2, allow_nan=False, ensure_ascii=False)
+        (HERE / f"result-{name}.json").write_text(text + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
