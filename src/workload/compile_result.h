@@ -12,7 +12,7 @@
 #include "base/result.h"
 #include "tensor/shape.h"
 
-namespace assay {
+namespace assay::workload {
 
 struct CompiledObject {
   std::int64_t batch_size = 1;
@@ -33,8 +33,8 @@ struct Segment {
 struct CompileResult {
   std::string model;
   std::string framework;
-  std::string compile_precision;  // free text: "FP16", "int16_mix"
-  JsonValue optimizations;        // object
+  std::string compile_precision;                        // free text: "FP16", "int16_mix"
+  JsonValue optimizations;                              // object
   std::optional<std::int64_t> declared_instance_count;  // as the backend declares, not measured
   std::optional<std::int64_t> declared_device_count;
   std::vector<std::string> input_types;  // upper case
@@ -43,7 +43,7 @@ struct CompileResult {
   double sg_percent = 0;       // share of the graph on the device, 0..100
   std::vector<Segment> segments;
   std::vector<std::string> warnings;  // what had to be normalised
-  JsonValue document;  // as the backend gave it, normalised; unknown keys kept
+  JsonValue document;                 // as the backend gave it, normalised; unknown keys kept
 
   bool succeeded() const { return compile_status == "success"; }
 };
@@ -60,4 +60,4 @@ Result<CompileResult> compile_result_from_backend(const Json& returned, std::str
 Result<const CompiledObject*> object_for_batch(const Segment& segment, std::int64_t batch_size,
                                                bool dynamic_batch);
 
-}  // namespace assay
+}  // namespace assay::workload

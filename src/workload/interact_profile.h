@@ -11,7 +11,7 @@
 #include "base/json_file.h"
 #include "base/result.h"
 
-namespace assay {
+namespace assay::workload {
 
 enum class DialogType { kYesNo, kRadiolist, kInput };
 enum class AnswerType { kBool, kInt, kFloat, kString };
@@ -21,9 +21,9 @@ struct Question {
   std::string note;
   DialogType dialog = DialogType::kInput;
   AnswerType type = AnswerType::kString;
-  std::vector<JsonValue> options;        // of `type`; empty when anything of the type is accepted
+  std::vector<JsonValue> options;          // of `type`; empty when anything of the type is accepted
   std::optional<JsonValue> default_value;  // of `type`
-  std::vector<std::string> depends;      // all must be answered truthy
+  std::vector<std::string> depends;        // all must be answered truthy
 };
 
 struct InteractProfile {
@@ -32,8 +32,8 @@ struct InteractProfile {
   std::vector<std::string> warnings;
 };
 
-// An absent or zero-byte file, an empty list and null mean no questions. A default that is not among
-// the options is the backend's error (kInvalidArgument).
+// An absent or zero-byte file, an empty list and null mean no questions. A default that is not
+// among the options is the backend's error (kInvalidArgument).
 Result<InteractProfile> load_interact_profile(const std::filesystem::path& path);
 Result<InteractProfile> parse_interact_profile(const JsonFile& file);
 
@@ -41,7 +41,8 @@ Result<InteractProfile> parse_interact_profile(const JsonFile& file);
 // is taken as their list; an object that holds no question means none, with a warning.
 Result<InteractProfile> interact_profile_from_backend(const Json& returned, std::string backend);
 
-// `value` as the question's type: "12" -> 12, "yes" -> true. kInvalidArgument says what is accepted.
+// `value` as the question's type: "12" -> 12, "yes" -> true. kInvalidArgument says what is
+// accepted.
 Result<JsonValue> coerce_answer(const Question& question, const Json& value);
 
 enum class AnswerSource { kSet, kFile, kDialog, kDefault };
@@ -54,8 +55,8 @@ struct Answer {
 };
 
 struct Answers {
-  std::vector<Answer> given;        // in the order of the questions
-  std::vector<std::string> absent;  // asked, but neither answered nor with a default
+  std::vector<Answer> given;         // in the order of the questions
+  std::vector<std::string> absent;   // asked, but neither answered nor with a default
   std::vector<std::string> skipped;  // not asked, since what they depend on was not answered yes
   std::vector<std::string> warnings;
 };
@@ -92,4 +93,4 @@ Result<std::pair<std::string, std::string>> parse_set_option(const std::string& 
 // value in one kInvalidArgument.
 Result<Answers> resolve_answers(const InteractProfile& profile, const AnswerRequest& request);
 
-}  // namespace assay
+}  // namespace assay::workload

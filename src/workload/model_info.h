@@ -10,25 +10,36 @@
 
 #include "base/json_file.h"
 #include "base/result.h"
+#include "model/model.h"
 #include "tensor/tensor.h"
 
-namespace assay {
+namespace assay::workload {
 
 // A file inside a package of a public registry, pinned.
 struct PackageReference {
-  std::string package;  // "pypi:name==1.0", "npm:@scope/name@1.0", "maven:group:artifact:1.0", "debian:..."
-  std::string file;     // path inside the package, or the name of what a recipe makes of it
-  std::string sha256;   // of the package file, 64 hexadecimal digits
+  std::string
+      package;  // "pypi:name==1.0", "npm:@scope/name@1.0", "maven:group:artifact:1.0", "debian:..."
+  std::string file;    // path inside the package, or the name of what a recipe makes of it
+  std::string sha256;  // of the package file, 64 hexadecimal digits
+};
+
+// Values that an input may take, both ends included: token ids in a vocabulary, pixels in 0..255.
+struct DeclaredRange {
+  std::string input;
+  double low = 0;
+  double high = 0;
 };
 
 struct ModelInfo {
   std::string name;
   std::filesystem::path file;  // of the JSON; empty for a model given as a file
 
-  // Absolute. The first of model_zoo/<path> and <cache>/models/<path> that exists; the former when
-  // neither does, and `model_found` is then false.
+  // Absolute. `fetched:P` is <cache>/models/P; any other relative path P is the first of
+  // model_zoo/P and <cache>/models/P that exists, the former when neither does. A package reference
+  // is <cache>/models/<name>/<file name>.
   std::filesystem::path model_path;
   bool model_found = false;
+  bool fetched = false;  // `assay fetch` gets it: it is a package reference or `fetched:`
   std::optional<PackageReference> package;  // when model_path is a package reference
 
   std::string framework;
@@ -36,8 +47,8 @@ struct ModelInfo {
   std::string model_format;  // lower case: onnx, pt, saved_model, tflite, ir, ...
   std::string model_precision;
 
-  std::vector<TensorSpec> inputs;    // at batch 1, in the model's order; -1 where free
-  std::vector<std::string> outputs;  // names, in the model's order
+  std::vector<TensorSpec> inputs;    // at batch 1, in the file's order; -1 where free
+  std::vector<std::string> outputs;  // names, in the file's order
 
   // Per input the axis that a batch of n multiplies by n, or none when the input is not batched.
   std::vector<std::optional<std::size_t>> batch_axes;
@@ -49,15 +60,17 @@ struct ModelInfo {
   JsonValue preprocess;  // object or null
   std::int64_t label_offset = 0;
   std::optional<std::string> reference_model;
-  JsonValue metric;     // {"name": ...} or null
-  std::string weights;  // "" (trained) or "seeded_random"
+  JsonValue metric;                         // {"name": ...} or null
+  std::vector<DeclaredRange> input_ranges;  // for generated data
+  std::string weights;                      // "" (trained) or "seeded_random"
 
   // A file as the published guide has them: none of the keys that are Assay's own. Its
   // contradictions with the model are warnings that the report repeats.
   bool published_old_form = false;
   std::vector<std::string> warnings;
 
-  JsonValue document;  // the file as backends get it: comma lists cleaned, `name` and `model` both there
+  JsonValue
+      document;  // the file as backends get it: comma lists cleaned, `name` and `model` both there
 };
 
 // Where model files are looked for.
@@ -70,7 +83,8 @@ struct ModelFolders {
 Result<ModelInfo> load_model_info(const std::filesystem::path& path, const ModelFolders& folders);
 Result<ModelInfo> parse_model_info(const JsonFile& file, const ModelFolders& folders);
 
-// Shape of input `index` for a batch of `n` samples. A free dimension other than the batch stays -1.
+// Shape of input `index` for a batch of `n` samples. A free dimension other than the batch stays
+// -1.
 Result<Shape> batched_shape(const ModelInfo& info, std::size_t index, std::int64_t n);
 
 // Holds model info against what the model itself says. Every contradiction (name, dtype, rank,
@@ -81,29 +95,19 @@ Status check_against_signature(ModelInfo& info, const Signature& signature);
 // Largest batch that the model itself takes: none when the batch is free.
 std::optional<std::int64_t> fixed_batch(const ModelInfo& info, const Signature& signature);
 
-// What a bare model file says about itself, and what was chosen for what it leaves open.
-struct BareModel {
-  std::filesystem::path path;
-  std::string framework;
-  std::string model_format;
-  Signature signature;
-  // Names of the free dimensions, [input][axis]; "" where the dimension is fixed or has no name.
-  std::vector<std::vector<std::string>> dimension_names;
-};
-
-// Value for a free dimension, by "name" or "input.axis" ("ids.1").
+// Value for a free dimension, by its name, or by "input.axis" ("ids.1") where it has none.
 struct DimensionChoice {
   std::string name;
   std::int64_t value = 1;
 };
 
 // Model info of a model that has no file of its own (`--model my.onnx`). The first dimension of an
-// input, when free, is the batch. Other free dimensions take `choices`, or 1, and warnings say so; a
-// free dimension without a name and without a choice is an error that lists every such one, with an
-// example of how to give them.
-Result<ModelInfo> model_info_from_signature(const BareModel& model,
+// input, when free, is the batch. Other free dimensions take `choices`, or 1, and warnings say so;
+// a free dimension without a name and without a choice is an error that lists every such one, with
+// an example of how to give them.
+Result<ModelInfo> model_info_from_signature(const ModelFile& model,
                                             const std::vector<DimensionChoice>& choices);
 
 Json to_json(const ModelInfo& info);
 
-}  // namespace assay
+}  // namespace assay::workload

@@ -11,14 +11,15 @@
 #include <vector>
 
 #include "base/result.h"
+#include "model/model.h"
 #include "workload/model_info.h"
 #include "workload/workload.h"
 
-namespace assay {
+namespace assay::workload {
 
 struct RunRequest {
-  std::string task;             // --task; or
-  std::filesystem::path model;  // --model FILE
+  std::string task;                     // --task; or
+  std::filesystem::path model;          // --model FILE
   std::vector<std::string> dimensions;  // --dim name=value, for free dimensions of --model
 
   std::string hardware_type = "CPU";
@@ -41,19 +42,25 @@ struct RunRequest {
   std::optional<double> timeout_s;  // of each phase
   std::uint64_t seed = 1;
 
-  std::filesystem::path workloads_folder;  // holds <task>.json
-  std::filesystem::path model_zoo_folder;  // holds <model>.json
+  std::filesystem::path workloads_folder;       // holds <task>.json
+  std::filesystem::path model_zoo_folder;       // holds <model>.json
   std::filesystem::path fetched_models_folder;  // <cache>/models
 };
 
 // What the plan needs from other rooms, so that it stays free of them.
 struct PlanContext {
-  // What the model file says about itself; kUnimplemented for a format that nobody here can read.
-  std::function<Result<BareModel>(const std::filesystem::path&)> read_model;
-  // True when `assay fetch TASK` gets the model or the data of this task.
+  // What the model file says about itself; kUnimplemented for a format that nobody here can read,
+  // whose models are then not held against anything. As assay::read_model.
+  std::function<Result<ModelFile>(const std::filesystem::path&, std::string_view format)>
+      read_model;
+  // True when `assay fetch TASK` gets the model or the data of this task. May be empty.
   std::function<bool(const std::string& task)> is_fetched;
-  // Ok when the data set is there; kNotFound when it is missing. May be null.
+  // Ok when the data set can be opened; else its error, which becomes the plan's. May be empty.
   std::function<Status(const ModelInfo&)> check_dataset;
+  // What --hardware_type may name; not checked when empty.
+  std::vector<std::string> hardware_types;
+  // Free space that the output folder must have.
+  std::uint64_t needed_output_bytes = std::uint64_t{64} << 20;
 };
 
 enum class Origin { kCommandLine, kWorkload, kModel, kDefault, kQuick };
@@ -63,10 +70,14 @@ struct Plan {
   RunRequest request;
   Workload workload;  // effective: overrides and --quick applied
   ModelInfo model;
-  std::optional<Signature> signature;  // of the model file, when it can be read
+  std::optional<Signature> signature;     // of the model file, when it can be read
   std::vector<std::int64_t> batch_sizes;  // never empty, distinct, in the order asked
   Origin batch_sizes_origin = Origin::kDefault;
   bool generated_data = false;  // no data set: accuracy cannot be measured
+  int rounds = 3;  // times that each row is measured, in fresh processes where possible
+  // Accuracy uses at least this many samples (all, when there are fewer), whatever data_percent
+  // says.
+  std::int64_t min_accuracy_samples = 1;
   std::vector<std::string> warnings;
   std::vector<std::string> notes;  // what was decided for the user, --quick among it
 };
@@ -85,4 +96,4 @@ Json to_json(const Plan& plan);
 // The command that repeats this run, quoted for a shell: "./assay run --task ...".
 std::string command_line(const RunRequest& request);
 
-}  // namespace assay
+}  // namespace assay::workload

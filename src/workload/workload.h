@@ -11,7 +11,7 @@
 #include "base/json_file.h"
 #include "base/result.h"
 
-namespace assay {
+namespace assay::workload {
 
 // A task passes when each criterion that it names is met. What is not named is judged by the
 // defaults of measurement.md.
@@ -64,7 +64,7 @@ struct Workload {
   std::int64_t clients = 1;
   std::int64_t iterations = 100;  // batches that each client submits per batch size
   bool exact_iterations = false;
-  double max_duration_s = 60;  // of one row
+  double max_duration_s = 60;                            // of one row
   std::optional<std::vector<std::int64_t>> batch_sizes;  // none: the model's choice
   bool fake_data = false;
   double data_percent = 100;  // share of the data set for accuracy, [1, 100]
@@ -88,4 +88,4 @@ Json to_json(const Criteria& criteria);
 // Names of the tasks in `folder`, sorted: its *.json without the ending. kNotFound.
 Result<std::vector<std::string>> list_tasks(const std::filesystem::path& folder);
 
-}  // namespace assay
+}  // namespace assay::workload
