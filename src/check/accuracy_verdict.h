@@ -6,20 +6,14 @@
 #include <cstdint>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "base/json.h"
 #include "base/result.h"
 #include "check/metrics.h"
+#include "check/verdict.h"
 
 namespace assay::check {
-
-enum class Verdict { kPass, kFail, kInconclusive, kNotJudged };
-std::string_view name_of(Verdict verdict);  // "pass", "fail", "inconclusive", "not judged"
-
-// The worst of the two for a whole: fail, then inconclusive, then pass; "not judged" gives way.
-Verdict combine(Verdict a, Verdict b);
 
 struct AccuracyCriteria {
   // At least this share of the reference's value (at most its 1/share where lower is better).

@@ -14,6 +14,7 @@
 
 #include "base/json.h"
 #include "base/result.h"
+#include "check/statistics.h"
 #include "tensor/tensor.h"
 
 namespace assay::check {
@@ -91,11 +92,11 @@ class Metric {
 // kNotFound with the nearest name.
 Result<Metric> make_metric(std::string_view name, const MetricOptions& options = {});
 
-// The value of a named metric over outcomes, each counted `weights[i]` times (all once when empty):
-// what a bootstrap asks for. nullopt where it is not defined. kNotFound as make_metric.
-Result<std::optional<double>> metric_value(std::string_view name, Scores scores,
-                                           std::span<const SampleOutcome> outcomes,
-                                           std::span<const std::uint32_t> weights = {});
+// The metric as a function of how often each outcome counts: what a bootstrap asks for. It owns
+// what it needs of `outcomes`. Weights are one per outcome; nullopt where the metric is not
+// defined. kNotFound as make_metric.
+Result<WeightedStatistic> weighted_metric(std::string_view name, Scores scores,
+                                          std::span<const SampleOutcome> outcomes);
 
 struct MetricDescription {
   std::string_view name;

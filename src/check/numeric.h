@@ -4,20 +4,18 @@
 // samples by id. Every element is read once, whatever the batch size was; the result does not
 // depend on the host's vector width.
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
 #include <span>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "base/json.h"
 #include "base/result.h"
-#include "check/accuracy_verdict.h"
 #include "check/output_store.h"
+#include "check/verdict.h"
 #include "tensor/tensor.h"
 
 namespace assay::check {
@@ -59,11 +57,13 @@ struct WorstSample {
   std::uint64_t nonfinite_mismatches = 0;
 };
 
+// |got - ref| in units in the last place of `unit` at the reference, so that a result which is
+// right to the last place of a coarser type is at most half a unit away.
 struct UlpDistance {
-  DType unit;  // whose last place
-  double p50;  // exact for whole numbers up to 128, else up to 1/64 low
-  double p99;
-  double max;
+  DType unit = DType::kFloat32;
+  double p50 = 0.0;  // nearest rank; exact for whole numbers up to 128, else up to 1/64 low
+  double p99 = 0.0;
+  double max = 0.0;
 };
 
 // Everything is over compared elements: those finite on both sides. Optionals are empty when
@@ -87,6 +87,7 @@ struct NumericResult {
   std::optional<double> std_abs;      // of |got - ref|, population
   std::optional<double> mean_signed;  // of got - ref: bias
   std::optional<double> rmse;
+  std::uint64_t relative_elements = 0;  // those that relative and ulp figures are over
   std::optional<double> max_rel;
   std::optional<double> mean_rel;
   std::optional<double> outside_tolerance;  // fraction; for integers, of elements that differ
@@ -103,11 +104,15 @@ struct NumericResult {
   double rtol = 0.0;
 };
 
+// Ok when the two may be compared; kFailedPrecondition naming both sides when names or shapes
+// differ, or one is floating and the other not. That is a failure of the backend, never a reshape.
+Status check_comparable(const TensorSpec& reference, const TensorSpec& got);
+
 // Accumulates one output. One thread at a time; memory does not grow with samples.
 class NumericComparison {
  public:
-  // Specs per sample, concrete. kFailedPrecondition naming both sides when names or shapes differ,
-  // or one is floating and the other not: a failure of the backend, never a reshape.
+  // Specs per sample, concrete. Errors of check_comparable; kInvalidArgument for a tolerance that
+  // is negative or not a number.
   static Result<NumericComparison> create(const TensorSpec& reference, const TensorSpec& got,
                                           const NumericOptions& options);
   NumericComparison(NumericComparison&&) noexcept;

@@ -2,6 +2,7 @@
 
 // The few statistics that accuracy needs. Pure functions of their arguments.
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <optional>
@@ -46,6 +47,10 @@ Interval paired_ratio_interval(const PairedCounts& counts, double z = kZ95OneSid
 using WeightedStatistic = std::function<std::optional<double>(std::span<const std::uint32_t>)>;
 std::vector<double> bootstrap(std::size_t n, std::uint32_t resamples, std::uint64_t seed,
                               const WeightedStatistic& statistic);
+
+// How many resamples of n items are worth their time: `wanted`, but no more than 2e8 draws in all,
+// and never fewer than 200.
+std::uint32_t affordable_resamples(std::size_t n, std::uint32_t wanted);
 
 // Nearest-rank quantile of sorted values (not empty), 0 < p <= 1.
 double sorted_quantile(std::span<const double> sorted, double p);
