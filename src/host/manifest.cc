@@ -1,0 +1,172 @@
+#include "host/manifest.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+#include <nlohmann/json.hpp>
+#include <system_error>
+#include <utility>
+
+#include "base/file.h"
+#include "base/json_file.h"
+#include "base/json_schema.h"
+#include "base/suggest.h"
+#include "host/schemas.h"
+
+namespace assay::host {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kManifestName = "manifest.json";
+
+struct PolicyName {
+  const char* name;
+  WorkerPolicy policy;
+};
+constexpr std::array<PolicyName, 3> kPolicies = {{
+    {"per_phase", WorkerPolicy::kPerPhase},
+    {"per_row", WorkerPolicy::kPerRow},
+    {"per_run", WorkerPolicy::kPerRun},
+}};
+
+WorkerPolicy policy_of(const std::string& name) {
+  const auto* found = std::find_if(kPolicies.begin(), kPolicies.end(),
+                                   [&](const PolicyName& row) { return name == row.name; });
+  return found == kPolicies.end() ? WorkerPolicy::kPerPhase : found->policy;
+}
+
+const Result<JsonSchema>& schema() {
+  static const Result<JsonSchema> kSchema = JsonSchema::compile(manifest_schema_json);
+  return kSchema;
+}
+
+std::string default_profile(const fs::path& folder, const std::string& hardware_type) {
+  const std::string name = hardware_type + ".json";
+  std::error_code ignored;
+  return fs::exists(folder / name, ignored) ? name : "";
+}
+
+// Of a document that the schema accepts.
+Manifest from_json(const Json& json, const fs::path& folder) {
+  Manifest manifest;
+  manifest.folder = folder;
+  manifest.hardware_type = json.at("hardware_type").get<std::string>();
+  manifest.library = json.at("library").get<std::string>();
+  manifest.interface_major = json.at("interface_major").get<std::uint32_t>();
+  manifest.description = json.at("description").get<std::string>();
+  manifest.environment = json.value("environment", std::map<std::string, std::string>());
+  manifest.exclusive_device = json.value("exclusive_device", false);
+  manifest.startup_cost_ms = json.value("startup_cost_ms", std::int64_t{0});
+  if (json.contains("licence_seats")) {
+    manifest.licence_seats = json.at("licence_seats").get<std::int64_t>();
+  }
+  manifest.worker_policy = policy_of(json.value("worker_policy", "per_phase"));
+  manifest.profile = json.contains("profile") ? json.at("profile").get<std::string>()
+                                              : default_profile(folder, manifest.hardware_type);
+  manifest.internal = json.value("internal", false);
+  return manifest;
+}
+
+// An absolute form without a trailing separator, so that filename() is the folder's name.
+fs::path tidy(const fs::path& folder) {
+  const fs::path absolute = fs::absolute(folder).lexically_normal();
+  return absolute.has_filename() ? absolute : absolute.parent_path();
+}
+
+std::string upper(std::string_view text) {
+  std::string out(text);
+  std::transform(out.begin(), out.end(), out.begin(), [](char c) {
+    return c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c;
+  });
+  return out;
+}
+
+// Sub-folders of `path` that hold a manifest.
+std::vector<fs::path> backend_folders(const fs::path& path) {
+  std::vector<fs::path> folders;
+  std::error_code failed;
+  for (fs::directory_iterator it(path, failed), end; !failed && it != end; it.increment(failed)) {
+    std::error_code ignored;
+    if (fs::exists(it->path() / kManifestName, ignored)) folders.push_back(it->path());
+  }
+  return folders;
+}
+
+}  // namespace
+
+Result<Manifest> read_manifest(const fs::path& folder) {
+  const fs::path absolute = tidy(folder);
+  ASSIGN_OR_RETURN(const JsonFile file, JsonFile::read(absolute / kManifestName));
+  if (!schema().ok()) return schema().status();
+  std::vector<Problem> problems = schema()->check(file);
+  const std::string expected = absolute.filename().string();
+  const Json& json = file.value();
+  if (json.is_object() && json.contains("hardware_type") && json["hardware_type"] != expected) {
+    problems.push_back(
+        file.problem("/hardware_type", fmt::format("found {}, the folder's name is \"{}\"",
+                                                   json["hardware_type"].dump(), expected)));
+  }
+  RETURN_IF_ERROR(to_status(std::move(problems)));
+  try {
+    return from_json(json, absolute);
+  } catch (const Json::exception& e) {
+    return invalid_argument(fmt::format("{}: {}", quoted(absolute / kManifestName), e.what()));
+  }
+}
+
+std::vector<FoundBackend> find_backends(const std::vector<fs::path>& search_paths) {
+  std::vector<FoundBackend> found;
+  for (const fs::path& path : search_paths) {
+    for (const fs::path& folder : backend_folders(path)) {
+      const std::string name = tidy(folder).filename().string();
+      const bool known = std::any_of(found.begin(), found.end(), [&](const FoundBackend& backend) {
+        return backend.hardware_type == name;
+      });
+      if (!known) found.push_back({name, read_manifest(folder)});
+    }
+  }
+  std::sort(found.begin(), found.end(), [](const FoundBackend& a, const FoundBackend& b) {
+    return a.hardware_type < b.hardware_type;
+  });
+  return found;
+}
+
+Result<Manifest> find_backend(std::string_view hardware_type,
+                              const std::vector<fs::path>& search_paths) {
+  const std::string wanted = upper(hardware_type);
+  std::vector<std::string> names;
+  for (FoundBackend& backend : find_backends(search_paths)) {
+    if (upper(backend.hardware_type) == wanted) return std::move(backend.manifest);
+    if (!backend.manifest.ok() || !backend.manifest->internal) {
+      names.push_back(backend.hardware_type);
+    }
+  }
+  if (!names.empty()) {
+    return not_found(fmt::format("no backend for hardware type \"{}\"{}; known: {}", hardware_type,
+                                 did_you_mean(wanted, names), fmt::join(names, ", ")));
+  }
+  std::vector<std::string> looked;
+  for (const fs::path& path : search_paths) looked.push_back(quoted(path));
+  return not_found(fmt::format("no backend for hardware type \"{}\": there is none at all in {}",
+                               hardware_type, fmt::join(looked, ", ")));
+}
+
+std::vector<fs::path> backend_search_paths(const fs::path& program_folder) {
+  std::vector<fs::path> paths;
+  // The environment is read once, before any thread is started.
+  const char* const named = std::getenv("ASSAY_BACKENDS");  // NOLINT(concurrency-mt-unsafe)
+  std::string_view rest = named == nullptr ? "" : named;
+  while (!rest.empty()) {
+    const std::string_view one = rest.substr(0, rest.find(':'));
+    if (!one.empty()) paths.emplace_back(one);
+    rest.remove_prefix(std::min(rest.size(), one.size() + 1));
+  }
+  paths.push_back(program_folder / ".." / "backends");
+  paths.push_back(program_folder / ".." / "lib" / "assay" / "backends");
+  return paths;
+}
+
+}  // namespace assay::host
