@@ -68,7 +68,10 @@ class ClientRecorder {
     std::atomic_ref(block.successes).store(index + 1, std::memory_order_release);
   }
 
-  // Keeps the first failure's code and text; text beyond the field is cut.
+  // Keeps code and text of the first failure; text beyond the field is cut. Not counted: for calls
+  // outside the window.
+  void note_failure(std::uint64_t query, const Status& status);
+  // A query of the window that failed: noted and counted.
   void fail(std::uint64_t query, const Status& status);
 
   // Before the loop: where the slices of samples beyond the capacity begin.
@@ -77,6 +80,7 @@ class ClientRecorder {
   void set_lead_in_end(std::int64_t end_ns);
   // After the loop: when its last call ended, and whether that call failed.
   void finish(std::int64_t end_ns, bool last_call_failed);
+  std::int64_t finished_ns() const { return block_->finished_ns; }
 
  private:
   void step_boundary() {
@@ -139,7 +143,8 @@ class Recorder {
   void set_load(const LoadRecord& load);
   void set_warmup(const WarmupRecord& warmup);
   void set_in_flight(const InFlightRecord& in_flight);
-  void set_window(std::int64_t start_ns, std::int64_t end_ns, EndReason reason);
+  void set_window_start(std::int64_t start_ns);
+  void set_window_end(std::int64_t end_ns, EndReason reason);
 
  private:
   explicit Recorder(std::span<std::byte> memory) : memory_(memory) {}

@@ -98,10 +98,10 @@ struct alignas(kCacheLineBytes) ClientBlock {
   // Once, or seldom.
   std::int64_t lead_in_end_ns;
   std::int64_t slices_start_ns;
-  std::int64_t slice_ns;
+  std::uint64_t slice_log2;  // slices are 2^this nanoseconds wide
+  std::uint64_t first_failure_query;
   std::uint32_t last_call_failed;
   std::int32_t first_failure_code;
-  std::uint64_t first_failure_query;
   std::uint32_t first_failure_bytes;  // length of the text, at most kFailureTextBytes
   std::uint32_t has_failure;
   std::array<char, kFailureTextBytes> first_failure_text;
