@@ -1,0 +1,11 @@
+# Writes OUTPUT; see assay_embed_files. FILES is separated by '|'.
+set(text "// Made by cmake/embed_files.cmake.\n#include \"${HEADER}\"\n\nnamespace ${NAMESPACE} {\n")
+string(REPLACE "|" ";" files "${FILES}")
+foreach(file IN LISTS files)
+  get_filename_component(name "${file}" NAME)
+  string(REGEX REPLACE "[^A-Za-z0-9]" "_" name "${name}")
+  file(READ "${file}" content)
+  string(APPEND text "\nconst std::string_view ${name} =\n    R\"embedded(${content})embedded\";\n")
+endforeach()
+string(APPEND text "\n}  // namespace ${NAMESPACE}\n")
+file(WRITE "${OUTPUT}" "${text}")
