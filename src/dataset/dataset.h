@@ -2,9 +2,9 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <span>
 #include <string>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -52,8 +52,9 @@ class Dataset {
   // Requires index < size().
   virtual std::string sample_id(std::size_t index) const = 0;
 
-  // Samples for calibrating a quantiser, disjoint from these; null when the set has none.
-  virtual std::unique_ptr<Dataset> calibration() const { return nullptr; }
+  // Samples for calibrating a quantiser, disjoint from these; null when the set has none. Owned by
+  // this object.
+  virtual const Dataset* calibration() const { return nullptr; }
 
  protected:
   explicit Dataset(DatasetFacts facts) : facts_(std::move(facts)) {}

@@ -28,7 +28,7 @@ struct Image {
 };
 
 // The most bytes of pixels that are decoded or made; a header that claims more is refused.
-inline constexpr std::int64_t kMaxImageBytes = std::int64_t{1} << 30;
+inline constexpr std::int64_t kMaxImageBytes = std::int64_t{1} << 28;
 
 // Decodes a JPEG or PNG file's bytes to red, green, blue, as Pillow's Image.open(f).convert("RGB")
 // does: grey is repeated, a palette looked up, alpha dropped, of 16 bits the upper 8 kept, CMYK
@@ -37,7 +37,16 @@ inline constexpr std::int64_t kMaxImageBytes = std::int64_t{1} << 30;
 // image. Thread-safe.
 Result<Image> decode_rgb(std::string_view bytes);
 
+// kResourceExhausted unless the image has at least one byte and at most kMaxImageBytes.
+Status check_image_size(ImageSize size, std::int64_t channels);
+
+// A black image of that size; errors as check_image_size.
+Result<Image> make_image(ImageSize size, std::int64_t channels);
+
 // Luma by ITU-R BT.601 in 16-bit fixed point, as Pillow's convert("L").
 Image to_gray(const Image& rgb);
+
+// Grey repeated in three channels.
+Image gray_to_rgb(const Image& gray);
 
 }  // namespace assay
