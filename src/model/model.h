@@ -48,14 +48,19 @@ struct BatchInfo {
   std::string symbol;      // the name of the free dimension, "" when it has none
 };
 
+// What a signature's shape cannot say.
+struct Dims {
+  bool rank_known = true;          // false: the model gives no shape, and the signature's is []
+  std::vector<std::string> names;  // of symbolic dimensions; "" where there is none
+};
+
 struct ModelFile {
   std::filesystem::path path;  // absolute
   std::string format;          // "onnx"
   Signature signature;         // free and symbolic dimensions are -1
 
-  // One list per input and output: the name of each symbolic dimension, "" where there is none.
-  std::vector<std::vector<std::string>> input_dims;
-  std::vector<std::vector<std::string>> output_dims;
+  std::vector<Dims> input_dims;   // one per input
+  std::vector<Dims> output_dims;  // one per output
 
   std::vector<InputRange> input_ranges;  // one per input
   BatchInfo batch;
@@ -73,7 +78,7 @@ struct ModelFile {
   // SHA-256 over the model's bytes and, in order of their names, every external file's.
   std::string content_hash;
 
-  // Ranges and signature by name; null when there is no such input.
+  // By name; null when there is no such input.
   const InputRange* range_of(std::string_view input) const;
 };
 
