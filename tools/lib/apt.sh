@@ -23,6 +23,7 @@ install_packages() {
   fi
   local group package test why
   local -a reasons=()
+  # shellcheck disable=SC2016
   installed_packages=$(dpkg-query -W -f '${db:Status-Status} ${Package}\n' | sed -n 's/^installed //p')
   while read -r group package test why; do
     [[ $group == '#'* || -z $group || " $* " != *" $group "* ]] && continue
@@ -67,6 +68,7 @@ apt_install() {
 # The versions that this machine has of every package that the build may use.
 record_apt_versions() {
   local versions=$assay_state/apt-versions
+  # shellcheck disable=SC2016
   awk '!/^#/ && NF { print $2 }' "$assay_root/tools/apt-packages" |
     xargs dpkg-query -W -f '${Package} ${Version}\n' 2>/dev/null |
     awk 'NF == 2' | sort -u >"$versions.new" || true

@@ -1,18 +1,23 @@
 # shellcheck shell=bash
 # Shared by the scripts of this repository: where things are, and how they speak. To be sourced.
 
-assay_root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
-assay_cache=${ASSAY_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/assay}
-assay_deps=$assay_cache/deps
-assay_downloads=$assay_cache/downloads
-assay_state=$assay_cache/setup
+# shellcheck disable=SC2034  # each script uses some of them
+{
+  assay_root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
+  assay_cache=${ASSAY_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/assay}
+  assay_deps=$assay_cache/deps
+  assay_downloads=$assay_cache/downloads
+  assay_state=$assay_cache/setup
+}
 export CCACHE_DIR=${CCACHE_DIR:-$assay_cache/ccache}
 
-# Messages go to standard error: standard output belongs to the program that a script runs.
-say() { printf '%s\n' "$*" >&2; }
+# Messages go to the standard error that the script began with, also from inside a step whose output
+# goes to a log. Standard output belongs to the program that a script runs.
+exec {assay_message_fd}>&2
+say() { printf '%s\n' "$*" >&"$assay_message_fd"; }
 
 die() {
-  printf 'error: %s\n' "$*" >&2
+  say "error: $*"
   exit 1
 }
 

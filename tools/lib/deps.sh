@@ -8,7 +8,8 @@
 parts_onnxruntime() { echo onnxruntime onnxruntime-headers; }
 expects_onnxruntime() { echo lib/libonnxruntime.so include/onnxruntime/onnxruntime_c_api.h; }
 unpack_onnxruntime() {
-  local library=onnxruntime/capi/libonnxruntime.so.$(lock_field onnxruntime 2)
+  local library
+  library=onnxruntime/capi/libonnxruntime.so.$(lock_field onnxruntime 2)
   unzip -q -j -d "$1/lib" "$(download_of onnxruntime)" "$library" \
     onnxruntime/capi/libonnxruntime_providers_shared.so
   unzip -q -j -d "$1" "$(download_of onnxruntime)" onnxruntime/LICENSE onnxruntime/ThirdPartyNotices.txt
@@ -93,7 +94,7 @@ make_dependency() {
   mkdir "$scratch/new"
   # In a process of its own, so that errexit holds inside and any failing step is seen.
   set +e
-  (set -e; "unpack_$function" "$scratch/new") >"$assay_state/$name.log" 2> >(tee -a "$assay_state/$name.log" >&2)
+  (set -e; "unpack_$function" "$scratch/new") >"$assay_state/$name.log" 2>&1
   local status=$?
   set -e
   if ((status)) || ! holds_expected "$name" "$scratch/new"; then

@@ -78,14 +78,14 @@ fetch_npm() {
 fetch_debian_trixie() {
   local package version
   IFS=_ read -r package version _ <<<"$1"
-  trixie_apt update
-  trixie_apt download "$package=$version"
+  trixie_apt update &&
+    trixie_apt download "$package=$version"
 }
 
 fetch_debian_trixie_source() {
   local package=${1%%_*}
-  trixie_apt update
-  trixie_apt source --download-only --tar-only "$package"
+  trixie_apt update &&
+    trixie_apt source --download-only --tar-only "$package"
 }
 
 # trixie_apt ARG...: apt-get on Debian 13 alone, with lists and cache of its own: the machine's
@@ -93,6 +93,7 @@ fetch_debian_trixie_source() {
 trixie_apt() {
   local apt=$assay_state/apt mirror=${ASSAY_DEBIAN_MIRROR:-}
   if [[ -z $mirror ]]; then
+    # shellcheck disable=SC2016
     mirror=$(apt-get indextargets --format '$(SITE)' | grep -v security | head -n 1)
   fi
   [[ -n $mirror ]] || { echo "apt-get knows no Debian mirror; set ASSAY_DEBIAN_MIRROR"; return 1; }
