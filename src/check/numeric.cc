@@ -240,7 +240,7 @@ void NumericComparison::State::add_agreement(std::span<const std::byte> ref,
   load_doubles(got_spec.dtype, got, got_scores.data());
   const TopClasses ref_top = top_classes(ref_scores, kMostTop);
   const TopClasses got_top = top_classes(got_scores, kMostTop);
-  top1_agreeing += ref_top.classes[0] == got_top.classes[0] ? 1 : 0;
+  if (ref_top.classes[0] == got_top.classes[0]) ++top1_agreeing;
   top5_agreement.add(static_cast<double>(shared_classes(ref_top, got_top)) /
                      static_cast<double>(ref_top.count));
 }

@@ -9,7 +9,7 @@ std::size_t rank_of(std::span<const double> scores, std::size_t label) {
   if (std::isnan(score)) return scores.size();
   std::size_t rank = 0;
   for (std::size_t i = 0; i < scores.size(); ++i) {
-    rank += comes_before(scores[i], i, score, label) ? 1 : 0;
+    if (comes_before(scores[i], i, score, label)) ++rank;
   }
   return rank;
 }
@@ -35,7 +35,7 @@ std::size_t shared_classes(const TopClasses& a, const TopClasses& b) {
   std::size_t shared = 0;
   for (std::size_t i = 0; i < a.count; ++i) {
     const auto end = b.classes.begin() + static_cast<std::ptrdiff_t>(b.count);
-    shared += std::find(b.classes.begin(), end, a.classes[i]) != end ? 1 : 0;
+    if (std::find(b.classes.begin(), end, a.classes[i]) != end) ++shared;
   }
   return shared;
 }
