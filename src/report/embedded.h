@@ -1,0 +1,15 @@
+#pragma once
+
+// Files that are part of the program, byte for byte; the build makes the definitions.
+
+#include <string_view>
+
+namespace assay::report::embedded {
+
+extern const std::string_view result_schema_json;  // schemas/result.schema.json
+extern const std::string_view report_css;          // assets/report.css
+extern const std::string_view report_js;           // assets/report.js
+extern const std::string_view uPlot_min_css;       // the chart library
+extern const std::string_view uPlot_iife_min_js;
+
+}  // namespace assay::report::embedded
