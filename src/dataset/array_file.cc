@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-namespace assay {
+namespace assay::dataset {
 namespace {
 
 constexpr std::size_t kChunkBytes = 1 << 16;
@@ -51,4 +51,4 @@ Status ArrayFile::read_row(std::size_t index, std::span<std::byte> into) const {
   return ok_status();
 }
 
-}  // namespace assay
+}  // namespace assay::dataset

@@ -13,7 +13,7 @@
 #include "dataset/random_file.h"
 #include "tensor/tensor.h"
 
-namespace assay {
+namespace assay::dataset {
 
 // What the header of an array says of the bytes that follow it.
 struct ArrayHeader {
@@ -56,4 +56,4 @@ Result<ArrayHeader> read_idx_header(ByteStream& stream);
 // for types that no tensor of ours has, big-endian ones among them.
 Result<ArrayHeader> read_npy_header(ByteStream& stream);
 
-}  // namespace assay
+}  // namespace assay::dataset

@@ -11,7 +11,7 @@
 
 #include "base/file.h"
 
-namespace assay {
+namespace assay::dataset {
 namespace fs = std::filesystem;
 namespace {
 
@@ -137,4 +137,4 @@ Status read_exactly(ByteStream& stream, std::span<std::byte> into) {
       fmt::format("{} ends early: {} of {} bytes are there", stream.name(), count, into.size()));
 }
 
-}  // namespace assay
+}  // namespace assay::dataset

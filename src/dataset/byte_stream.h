@@ -8,7 +8,7 @@
 
 #include "base/result.h"
 
-namespace assay {
+namespace assay::dataset {
 
 // Unpacked bytes, read once from front to back. One thread.
 class ByteStream {
@@ -42,4 +42,4 @@ std::unique_ptr<ByteStream> open_memory(std::string name, std::string bytes);
 // Reads exactly into.size() bytes; kDataLoss "ends early" otherwise.
 Status read_exactly(ByteStream& stream, std::span<std::byte> into);
 
-}  // namespace assay
+}  // namespace assay::dataset

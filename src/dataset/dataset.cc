@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-namespace assay {
+namespace assay::dataset {
 namespace {
 
 Status check_index(std::size_t index, const DatasetFacts& facts) {
@@ -43,4 +43,4 @@ Result<Label> Dataset::label(std::size_t index) const {
   return result.status().with_context(fmt::format("sample \"{}\"", sample_id(index)));
 }
 
-}  // namespace assay
+}  // namespace assay::dataset

@@ -11,7 +11,7 @@
 #include "base/result.h"
 #include "tensor/tensor.h"
 
-namespace assay {
+namespace assay::dataset {
 
 // What a sample is known to be: nothing, or a class number (of a two-class set: 0 or 1).
 using Label = std::variant<std::monostate, std::int64_t>;
@@ -68,4 +68,4 @@ class Dataset {
   DatasetFacts facts_;
 };
 
-}  // namespace assay
+}  // namespace assay::dataset

@@ -12,7 +12,7 @@
 #include "base/hash.h"
 #include "tensor/convert.h"
 
-namespace assay {
+namespace assay::dataset {
 namespace {
 
 constexpr std::string_view kVersion = "generated/1";
@@ -215,4 +215,4 @@ Result<std::unique_ptr<Dataset>> make_generated(const GeneratedOptions& options)
       std::make_unique<Generated>(std::move(facts), std::move(plans), options.seed));
 }
 
-}  // namespace assay
+}  // namespace assay::dataset

@@ -8,7 +8,7 @@
 #include "base/result.h"
 #include "dataset/dataset.h"
 
-namespace assay {
+namespace assay::dataset {
 
 // Values that an input may take, both ends included: token ids in a vocabulary, pixels in 0..255.
 struct InputRange {
@@ -33,4 +33,4 @@ struct GeneratedOptions {
 // all zeros. kInvalidArgument for a range that names no input, is empty, or does not fit the dtype.
 Result<std::unique_ptr<Dataset>> make_generated(const GeneratedOptions& options);
 
-}  // namespace assay
+}  // namespace assay::dataset

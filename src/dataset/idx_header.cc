@@ -6,7 +6,7 @@
 
 #include "dataset/array_file.h"
 
-namespace assay {
+namespace assay::dataset {
 namespace {
 
 constexpr std::byte kUnsignedByte{0x08};
@@ -40,4 +40,4 @@ Result<ArrayHeader> read_idx_header(ByteStream& stream) {
   return header;
 }
 
-}  // namespace assay
+}  // namespace assay::dataset

@@ -6,7 +6,7 @@
 #include "base/file.h"
 #include "dataset/loader.h"
 
-namespace assay {
+namespace assay::dataset {
 namespace fs = std::filesystem;
 namespace {
 
@@ -83,4 +83,4 @@ Result<std::unique_ptr<Dataset>> load_idx_images(const DatasetSource& source) {
                                                               source.request.label_offset));
 }
 
-}  // namespace assay
+}  // namespace assay::dataset

@@ -7,7 +7,7 @@
 #include "dataset/jpeg.h"
 #include "dataset/png.h"
 
-namespace assay {
+namespace assay::dataset {
 namespace {
 
 constexpr std::string_view kJpegMagic = "\xFF\xD8\xFF";
@@ -58,4 +58,4 @@ Image gray_to_rgb(const Image& gray) {
   return rgb;
 }
 
-}  // namespace assay
+}  // namespace assay::dataset

@@ -8,7 +8,7 @@
 
 #include "base/result.h"
 
-namespace assay {
+namespace assay::dataset {
 
 struct ImageSize {
   std::int64_t height = 0;
@@ -32,9 +32,9 @@ inline constexpr std::int64_t kMaxImageBytes = std::int64_t{1} << 28;
 
 // Decodes a JPEG or PNG file's bytes to red, green, blue, as Pillow's Image.open(f).convert("RGB")
 // does: grey is repeated, a palette looked up, alpha dropped, of 16 bits the upper 8 kept, CMYK
-// converted without a colour profile; EXIF orientation is not applied.
-// kDataLoss for corrupt or truncated bytes, kUnimplemented for another format; never a partial
-// image. Thread-safe.
+// converted without a colour profile; EXIF orientation is not applied. (One difference: Pillow
+// clips 16-bit grey at 255, which makes nearly all of it white.) kDataLoss for corrupt or truncated
+// bytes, kUnimplemented for another format; never a partial image. Thread-safe.
 Result<Image> decode_rgb(std::string_view bytes);
 
 // kResourceExhausted unless the image has at least one byte and at most kMaxImageBytes.
@@ -49,4 +49,4 @@ Image to_gray(const Image& rgb);
 // Grey repeated in three channels.
 Image gray_to_rgb(const Image& gray);
 
-}  // namespace assay
+}  // namespace assay::dataset

@@ -14,7 +14,7 @@
 #include "base/file.h"
 #include "dataset/loader.h"
 
-namespace assay {
+namespace assay::dataset {
 namespace fs = std::filesystem;
 namespace {
 
@@ -152,4 +152,4 @@ Result<std::unique_ptr<Dataset>> load_image_folder(const DatasetSource& source) 
       std::move(facts), std::move(pipeline), std::move(photos), std::move(calibration)));
 }
 
-}  // namespace assay
+}  // namespace assay::dataset

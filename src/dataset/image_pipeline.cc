@@ -9,7 +9,7 @@
 
 #include "tensor/convert.h"
 
-namespace assay {
+namespace assay::dataset {
 namespace {
 
 constexpr std::size_t kLevels = 256;
@@ -161,4 +161,4 @@ Status ImagePipeline::run(Image image, std::span<std::byte> into) const {
   return ok_status();
 }
 
-}  // namespace assay
+}  // namespace assay::dataset

@@ -10,7 +10,7 @@
 #include "dataset/preprocess.h"
 #include "tensor/tensor.h"
 
-namespace assay {
+namespace assay::dataset {
 
 // The steps from a decoded image to the bytes of one input tensor. Immutable once made;
 // thread-safe.
@@ -46,4 +46,4 @@ class ImagePipeline {
   std::vector<std::byte> table_;
 };
 
-}  // namespace assay
+}  // namespace assay::dataset

@@ -9,7 +9,7 @@
 #include <cstdint>
 #include <cstdio>  // jpeglib.h needs FILE
 
-namespace assay {
+namespace assay::dataset {
 namespace {
 
 // More scans than any encoder writes: a small file with thousands would decode for minutes.
@@ -153,4 +153,4 @@ Result<Image> decode_jpeg(std::string_view bytes) {
   return image;
 }
 
-}  // namespace assay
+}  // namespace assay::dataset

@@ -8,7 +8,7 @@
 
 #include "base/file.h"
 
-namespace assay {
+namespace assay::dataset {
 namespace fs = std::filesystem;
 
 Status missing_data(const DatasetRequest& request, std::string_view what) {
@@ -95,4 +95,4 @@ Status check_labels(const DatasetSource& source, const ArrayFile& labels,
   return ok_status();
 }
 
-}  // namespace assay
+}  // namespace assay::dataset

@@ -16,7 +16,7 @@
 #include "dataset/image_pipeline.h"
 #include "dataset/registry.h"
 
-namespace assay {
+namespace assay::dataset {
 
 // What a loader is given: the request, and what the table of data sets says of this one.
 struct DatasetSource {
@@ -77,4 +77,4 @@ Status check_labels(const DatasetSource& source, const ArrayFile& labels,
 // The label in row `index` of such an array.
 Result<std::int64_t> read_label_at(const ArrayFile& labels, std::size_t index);
 
-}  // namespace assay
+}  // namespace assay::dataset

@@ -10,7 +10,7 @@
 
 #include "dataset/array_file.h"
 
-namespace assay {
+namespace assay::dataset {
 namespace {
 
 constexpr std::string_view kMagic = "\x93NUMPY";
@@ -150,4 +150,4 @@ Result<ArrayHeader> read_npy_header(ByteStream& stream) {
       fmt::format("{}: arrays of type \"{}\" are not read", stream.name(), *fields.descr));
 }
 
-}  // namespace assay
+}  // namespace assay::dataset

@@ -9,7 +9,7 @@
 #include "dataset/loader.h"
 #include "tensor/convert.h"
 
-namespace assay {
+namespace assay::dataset {
 namespace fs = std::filesystem;
 namespace {
 
@@ -104,4 +104,4 @@ Result<std::unique_ptr<Dataset>> load_npz_table(const DatasetSource& source) {
       std::move(facts), std::move(columns), std::move(labels), source.request.label_offset));
 }
 
-}  // namespace assay
+}  // namespace assay::dataset

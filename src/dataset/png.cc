@@ -9,7 +9,7 @@
 #include <cstring>
 #include <utility>
 
-namespace assay {
+namespace assay::dataset {
 namespace {
 
 // Owns the reader. Between setjmp and longjmp there are only trivially destructible locals; what
@@ -101,4 +101,4 @@ Result<Image> decode_png(std::string_view bytes) {
   return reader.decode();
 }
 
-}  // namespace assay
+}  // namespace assay::dataset

@@ -5,9 +5,9 @@
 #include "base/result.h"
 #include "dataset/image.h"
 
-namespace assay {
+namespace assay::dataset {
 
 // A PNG of any colour type and depth to RGB; contract as decode_rgb. No gamma is applied.
 Result<Image> decode_png(std::string_view bytes);
 
-}  // namespace assay
+}  // namespace assay::dataset

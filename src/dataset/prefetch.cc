@@ -12,7 +12,7 @@
 #include <thread>
 #include <utility>
 
-namespace assay {
+namespace assay::dataset {
 namespace {
 
 // How one input of a sample lies in the batch: `runs` pieces of `run_bytes`, which are
@@ -305,4 +305,4 @@ Result<std::unique_ptr<BatchSource>> BatchSource::start(const Dataset& dataset,
       std::make_unique<Prefetcher>(dataset, std::move(slots), options, std::move(placements)));
 }
 
-}  // namespace assay
+}  // namespace assay::dataset

@@ -9,7 +9,7 @@
 #include "base/result.h"
 #include "dataset/dataset.h"
 
-namespace assay {
+namespace assay::dataset {
 
 // Memory for one batch, one buffer per input of the data set, each batch_size times as long as a
 // sample's (as long as one sample's where the input is not batched). The caller owns it.
@@ -59,4 +59,4 @@ class BatchSource {
   virtual void cancel() = 0;
 };
 
-}  // namespace assay
+}  // namespace assay::dataset

@@ -13,7 +13,7 @@
 
 #include "base/suggest.h"
 
-namespace assay {
+namespace assay::dataset {
 namespace {
 
 constexpr std::int64_t kMaxSide = 1 << 16;
@@ -286,4 +286,4 @@ std::string to_string(const Preprocess& preprocess) {
   return "none";
 }
 
-}  // namespace assay
+}  // namespace assay::dataset

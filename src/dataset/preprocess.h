@@ -10,7 +10,7 @@
 #include "base/result.h"
 #include "dataset/resample.h"
 
-namespace assay {
+namespace assay::dataset {
 
 enum class ColorSpace : std::uint8_t { kRgb, kGray };
 enum class ChannelOrder : std::uint8_t { kRgb, kBgr };
@@ -55,4 +55,4 @@ Result<Preprocess> parse_preprocess(const Json& json);
 // The same steps as text with one spelling per meaning, for fingerprints and reports.
 std::string to_string(const Preprocess& preprocess);
 
-}  // namespace assay
+}  // namespace assay::dataset

@@ -12,7 +12,7 @@
 
 #include "base/file.h"
 
-namespace assay {
+namespace assay::dataset {
 namespace fs = std::filesystem;
 namespace {
 
@@ -91,4 +91,4 @@ Status RandomFile::read_at(std::uint64_t offset, std::span<std::byte> into) cons
   return ok_status();
 }
 
-}  // namespace assay
+}  // namespace assay::dataset

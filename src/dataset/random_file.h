@@ -8,7 +8,7 @@
 
 #include "base/result.h"
 
-namespace assay {
+namespace assay::dataset {
 
 // A file that is read at any offset by any number of threads at once, and never held in memory.
 class RandomFile {
@@ -40,4 +40,4 @@ class RandomFile {
   std::uint64_t size_bytes_ = 0;
 };
 
-}  // namespace assay
+}  // namespace assay::dataset

@@ -11,7 +11,7 @@
 #include "base/suggest.h"
 #include "dataset/loader.h"
 
-namespace assay {
+namespace assay::dataset {
 namespace fs = std::filesystem;
 namespace {
 
@@ -94,4 +94,4 @@ std::span<const DatasetListing> list_datasets() {
   return kListings;
 }
 
-}  // namespace assay
+}  // namespace assay::dataset

@@ -12,7 +12,7 @@
 #include "dataset/generated.h"
 #include "dataset/preprocess.h"
 
-namespace assay {
+namespace assay::dataset {
 
 // What open_dataset needs to know. Paths are the caller's; nothing is read from the environment.
 struct DatasetRequest {
@@ -45,4 +45,4 @@ struct DatasetListing {
 };
 std::span<const DatasetListing> list_datasets();
 
-}  // namespace assay
+}  // namespace assay::dataset

@@ -9,7 +9,7 @@
 #include <numbers>
 #include <vector>
 
-namespace assay {
+namespace assay::dataset {
 namespace {
 
 double sinc(double x) {
@@ -236,4 +236,4 @@ Result<Image> center_crop(const Image& image, ImageSize size) {
   return result;
 }
 
-}  // namespace assay
+}  // namespace assay::dataset

@@ -8,7 +8,7 @@
 #include "base/result.h"
 #include "dataset/image.h"
 
-namespace assay {
+namespace assay::dataset {
 
 // Resampling filters with the support and formulas that Pillow documents. Bicubic is Keys' kernel
 // with a = -0.5, Lanczos has three lobes.
@@ -29,4 +29,4 @@ Result<Image> resize(const Image& image, ImageSize size, Filter filter);
 // kInvalidArgument when the image is smaller than `size`.
 Result<Image> center_crop(const Image& image, ImageSize size);
 
-}  // namespace assay
+}  // namespace assay::dataset

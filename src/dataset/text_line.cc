@@ -9,7 +9,7 @@
 
 #include "base/file.h"
 
-namespace assay {
+namespace assay::dataset {
 namespace {
 
 constexpr std::uint64_t kMaxLineBytes = 1 << 20;
@@ -61,4 +61,4 @@ Result<std::string> LineIndex::read(std::size_t index) const {
   return line;
 }
 
-}  // namespace assay
+}  // namespace assay::dataset

@@ -10,7 +10,7 @@
 #include "base/result.h"
 #include "dataset/random_file.h"
 
-namespace assay {
+namespace assay::dataset {
 
 // "<label><tab><text>" in parts; `text` points into the line.
 struct TextLine {
@@ -44,4 +44,4 @@ class LineIndex {
   std::vector<std::uint64_t> ends_;  // offset of each line's end, newline excluded
 };
 
-}  // namespace assay
+}  // namespace assay::dataset

@@ -17,7 +17,7 @@
 #include "dataset/tokenizer.h"
 #include "tensor/convert.h"
 
-namespace assay {
+namespace assay::dataset {
 namespace fs = std::filesystem;
 namespace {
 
@@ -184,4 +184,4 @@ Result<std::unique_ptr<Dataset>> load_text_lines(const DatasetSource& source) {
   return std::unique_ptr<Dataset>(std::move(lines));
 }
 
-}  // namespace assay
+}  // namespace assay::dataset

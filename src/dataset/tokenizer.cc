@@ -8,7 +8,7 @@
 
 #include "base/file.h"
 
-namespace assay {
+namespace assay::dataset {
 namespace fs = std::filesystem;
 namespace {
 
@@ -93,4 +93,4 @@ Status Tokenizer::encode(std::string_view text, std::span<std::int64_t> ids,
   return internal_error("the tokenizer library could not encode the text");
 }
 
-}  // namespace assay
+}  // namespace assay::dataset

@@ -9,7 +9,7 @@
 
 #include "base/result.h"
 
-namespace assay {
+namespace assay::dataset {
 
 struct TokenizerOptions {
   bool lowercase = true;       // and accents stripped
@@ -49,4 +49,4 @@ class Tokenizer {
   std::size_t max_length_;
 };
 
-}  // namespace assay
+}  // namespace assay::dataset
