@@ -32,7 +32,7 @@ std::optional<std::uint64_t> parse_counter(std::string_view text);           // 
 // One look at the host. What the host does not tell is absent.
 struct HostSnapshot {
   std::int64_t at_ns = 0;  // CLOCK_MONOTONIC
-  std::uint32_t cpus = 0;  // online
+  std::uint32_t cpus = 0;  // that this process may run on
   std::optional<CpuTimes> cpu;
   std::optional<std::int64_t> own_cpu_ns;  // CPU time of this process until now
   std::optional<std::uint64_t> cpu_pressure_us, memory_pressure_us, io_pressure_us;

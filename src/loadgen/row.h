@@ -70,7 +70,7 @@ struct RoundSummary {
   std::uint64_t completed_in_window = 0;
   std::int64_t window_ns = 0;
   std::optional<double> mean_ns;
-  std::optional<double> third_drift;
+  std::optional<Thirds> thirds;
   Autocorrelation autocorrelation;
   LittleCheck little;
   WarmupRecord warmup;
@@ -99,7 +99,9 @@ struct PerformanceRow {
   std::uint32_t clients = 1;
   std::uint32_t backend_instances = 1;
   std::string scenario;
-  std::optional<double> qps;  // samples completed in the windows / their length; none when void
+  // Samples completed in the windows / their length, successes only. None when nothing succeeded or
+  // the row is void: something shows that the figure would mislead.
+  std::optional<double> qps;
   std::optional<double> in_flight;  // mean of the looks at the boundary
   std::uint64_t samples = 0;        // latencies, one per query that succeeded
   std::uint64_t effective_samples = 0;
@@ -129,7 +131,8 @@ struct PerformanceRow {
 // failed, interrupted or implausible rounds is a row with valid = false and reasons, not an error.
 Result<PerformanceRow> summarize(const RowInput& input);
 
-// Voids a row after the fact, e.g. for outputs that drifted or a cache in the path.
+// Voids a row, also after the fact, e.g. for outputs that drifted or a cache in the path: it is not
+// valid, says why, and has no rate.
 void void_row(PerformanceRow& row, std::string reason);
 
 // Independent samples that the p99 still lacks; 0 when it is printed.

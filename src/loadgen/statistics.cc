@@ -66,12 +66,10 @@ std::optional<double> coefficient_of_variation(std::span<const double> values) {
   return std::sqrt(squares / static_cast<double>(values.size() - 1)) / average;
 }
 
-std::optional<double> third_drift(std::span<const std::int64_t> in_order) {
+std::optional<Thirds> thirds(std::span<const std::int64_t> in_order) {
   const std::size_t third = in_order.size() / 3;
   if (third == 0) return std::nullopt;
-  const double first = mean(in_order.first(third));
-  if (!(first > 0)) return std::nullopt;
-  return mean(in_order.last(third)) / first - 1;
+  return Thirds{.first = mean(in_order.first(third)), .last = mean(in_order.last(third))};
 }
 
 Autocorrelation autocorrelation(std::span<const std::int64_t> series) {

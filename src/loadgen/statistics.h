@@ -28,9 +28,19 @@ double median(std::span<const double> values);
 // Sample standard deviation over mean. None below two values or when the mean is not positive.
 std::optional<double> coefficient_of_variation(std::span<const double> values);
 
-// How a series of latencies, in the order in which they ended, changed: mean of the last third over
-// mean of the first third, less 1. None below three values or when the first third's mean is 0.
-std::optional<double> third_drift(std::span<const std::int64_t> in_order);
+// Mean latency of the first and of the last third of a window.
+struct Thirds {
+  double first = 0;
+  double last = 0;
+
+  // How much more the last third took than the first. None when the first took nothing.
+  std::optional<double> drift() const {
+    return first > 0 ? std::optional(last / first - 1) : std::nullopt;
+  }
+};
+
+// Of a series in the order in which the calls ended. None below three values.
+std::optional<Thirds> thirds(std::span<const std::int64_t> in_order);
 
 // How far the values of a series depend on those before.
 struct Autocorrelation {
