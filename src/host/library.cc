@@ -54,24 +54,42 @@ constexpr unsigned kMachine = EM_AARCH64;
 #error "state the ELF machine of this platform here"
 #endif
 
-bool is_shared_library(const std::filesystem::path& path) {
-  Elf64_Ehdr header{};
-  std::ifstream file(path, std::ios::binary);
-  if (!file.read(reinterpret_cast<char*>(&header), sizeof header)) return false;
+bool is_shared_library(const Elf64_Ehdr& header) {
   return std::memcmp(header.e_ident, ELFMAG, SELFMAG) == 0 &&
          header.e_ident[EI_CLASS] == ELFCLASS64 && header.e_type == ET_DYN &&
-         header.e_machine == kMachine;
+         header.e_machine == kMachine && header.e_phentsize == sizeof(Elf64_Phdr);
 }
 
-Result<void*> open_library(const std::filesystem::path& path) {
-  std::error_code ignored;
-  if (!std::filesystem::exists(path, ignored)) {
+// The loader maps a truncated file without a word, and the process dies when it is touched.
+bool holds_its_segments(std::ifstream& file, const Elf64_Ehdr& header, std::uint64_t file_size) {
+  file.seekg(static_cast<std::streamoff>(header.e_phoff));
+  for (unsigned i = 0; i < header.e_phnum; ++i) {
+    Elf64_Phdr segment{};
+    if (!file.read(reinterpret_cast<char*>(&segment), sizeof segment)) return false;
+    if (segment.p_type == PT_LOAD && segment.p_offset + segment.p_filesz > file_size) return false;
+  }
+  return true;
+}
+
+Status check_file(const std::filesystem::path& path) {
+  std::error_code failed;
+  if (!std::filesystem::exists(path, failed)) {
     return not_found(fmt::format("backend library {} does not exist", quoted(path)));
   }
-  if (!is_shared_library(path)) {
+  Elf64_Ehdr header{};
+  std::ifstream file(path, std::ios::binary);
+  if (!file.read(reinterpret_cast<char*>(&header), sizeof header) || !is_shared_library(header)) {
     return invalid_argument(
         fmt::format("{} is not a shared library of this machine", quoted(path)));
   }
+  if (!holds_its_segments(file, header, std::filesystem::file_size(path, failed))) {
+    return data_loss(fmt::format("{} is truncated", quoted(path)));
+  }
+  return ok_status();
+}
+
+Result<void*> open_library(const std::filesystem::path& path) {
+  RETURN_IF_ERROR(check_file(path));
   if (void* handle = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL)) return handle;
   const std::string reason = text_or_empty(dlerror());
   const bool lacks_something = reason.find("cannot open shared object") != std::string::npos ||

@@ -26,6 +26,7 @@ class Library {
   // Opens `path` and negotiates. `log` may be null; it must live as long as the process.
   //   kNotFound            the file is missing
   //   kInvalidArgument     it is not a shared library of this machine
+  //   kDataLoss            it is truncated
   //   kUnavailable         a library that it needs cannot be found or lacks a symbol
   //   kUnimplemented       it exports no backend
   //   kFailedPrecondition  it speaks another version of the boundary; both versions are named

@@ -1,0 +1,53 @@
+// A backend that does nothing but what the boundary obliges it to: it asks for its output and
+// returns. What a call through it takes is the cost of the harness.
+
+#include <cstdint>
+#include <string>
+
+#include "assay/backend.hpp"
+
+namespace {
+
+namespace backend = assay::backend;
+
+class CompileBackendNull : public backend::CompileBackend {
+ public:
+  std::string hardware_type() override { return "NULL"; }
+
+  std::string compile(const backend::Document& configs, backend::DataLoader& /*dataloader*/,
+                      backend::CompileJob& /*job*/) override {
+    backend::CompileResult result;
+    result.model = configs.text("model_info.model", "null");
+    result.framework = "None";
+    result.compile_precision = "FP32";
+    result.input_type = {"FLOAT32"};
+    result.max_batch_size = INT32_MAX;
+    return result.to_json();
+  }
+};
+
+// x: FLOAT32 [?,1] -> y: FLOAT32 [?,1], of unspecified content.
+class RuntimeBackendNull : public backend::RuntimeBackend {
+ public:
+  std::string version() override { return "null 1"; }
+  void load(const backend::LoadRequest& /*request*/) override {}
+  backend::Signature signature() override {
+    return {{{"x", backend::DType::kFloat32, {-1, 1}}}, {{"y", backend::DType::kFloat32, {-1, 1}}}};
+  }
+  backend::ThreadRule thread_rule() override { return backend::ThreadRule::kAny; }
+
+  void predict(const backend::Inputs& inputs, backend::Outputs& outputs) override {
+    outputs.allocate(0, inputs[0].shape(), inputs[0].rank());
+  }
+
+  static backend::ProbeResult probe() {
+    backend::ProbeResult result;
+    result.available = true;
+    result.devices = {{0, "nothing", "", -1, 0}};
+    return result;
+  }
+};
+
+}  // namespace
+
+ASSAY_EXPORT_BACKEND(CompileBackendNull, RuntimeBackendNull)
