@@ -54,9 +54,9 @@ Result<ArrayFile> unpack_idx(const DatasetSource& source, std::string_view file,
   ASSIGN_OR_RETURN(ArrayHeader header, read_idx_header(*stream));
   if (header.shape.size() != rank) {
     return data_loss(fmt::format("{} holds an array {} of rank {}, rank {} is wanted", quoted(path),
-                                 to_string(header.shape), header.shape.size(), rank));
+                                 assay::to_string(header.shape), header.shape.size(), rank));
   }
-  fingerprint.add(file, to_string(header.shape));
+  fingerprint.add(file, assay::to_string(header.shape));
   return ArrayFile::unpack(std::move(header), *stream, source.request.cache_folder / "tmp",
                            [&](std::span<const std::byte> bytes) { fingerprint.add_bytes(bytes); });
 }

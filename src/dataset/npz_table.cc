@@ -56,8 +56,8 @@ Result<ArrayFile> unpack_array(const DatasetSource& source, const fs::path& path
   ASSIGN_OR_RETURN(const std::unique_ptr<ByteStream> stream,
                    open_zip_member(path, fmt::format("{}.npy", array)));
   ASSIGN_OR_RETURN(ArrayHeader header, read_npy_header(*stream));
-  fingerprint.add(array, fmt::format("{} {} {}", name_of(header.dtype), to_string(header.shape),
-                                     header.columns_first));
+  fingerprint.add(array, fmt::format("{} {} {}", name_of(header.dtype),
+                                     assay::to_string(header.shape), header.columns_first));
   return ArrayFile::unpack(std::move(header), *stream, source.request.cache_folder / "tmp",
                            [&](std::span<const std::byte> bytes) { fingerprint.add_bytes(bytes); });
 }
@@ -70,7 +70,7 @@ Result<TensorSpec> spec_of(const TensorSpec& input, const ArrayHeader& array) {
   const bool lossless = array.dtype == input.dtype || (loss.ok() && *loss == Loss::kNone);
   if (lossless && matches(spec.shape, input.shape)) return spec;
   return invalid_argument(fmt::format("the data has {} {} a row, model wants {}",
-                                      name_of(array.dtype), to_string(spec.shape),
+                                      name_of(array.dtype), assay::assay::to_string(spec.shape),
                                       to_string(input)));
 }
 
@@ -82,7 +82,8 @@ Result<std::unique_ptr<Dataset>> load_npz_table(const DatasetSource& source) {
   ASSIGN_OR_RETURN(ArrayFile labels, unpack_array(source, path, kLabelArray, fingerprint));
   if (labels.header().shape.size() != 1 || labels.header().dtype != DType::kUInt8) {
     return data_loss(fmt::format("{}: label is {} {}, one UINT8 a row is wanted", quoted(path),
-                                 name_of(labels.header().dtype), to_string(labels.header().shape)));
+                                 name_of(labels.header().dtype),
+                                 assay::to_string(labels.header().shape)));
   }
   if (labels.rows() == 0) return no_samples(source);
   RETURN_IF_ERROR(check_labels(source, labels, id_of));

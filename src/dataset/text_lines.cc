@@ -58,7 +58,7 @@ Result<TextInput> make_input(const TensorSpec& input, std::int64_t max_length) {
   TensorSpec spec{input.name, input.dtype, {1, max_length}};
   if (!matches(spec.shape, input.shape) || is_floating(input.dtype)) {
     return invalid_argument(fmt::format("preprocess gives integers {}, model wants {}",
-                                        to_string(spec.shape), to_string(input)));
+                                        assay::to_string(spec.shape), to_string(input)));
   }
   return TextInput{std::move(spec), role};
 }
