@@ -72,18 +72,23 @@ def third_drift(latencies):
     return mean(latencies[-third:]) / mean(latencies[:third]) - 1
 
 
+def warmup(median_ns, **more):
+    return {"calls": 512, "duration_ns": 612_004_118, "steady": True,
+            "last_median_ns": round(median_ns), "previous_median_ns": round(median_ns * 1.004),
+            "failures": 0, **more}
+
+
 def round_summary(latencies, batch_size):
     window = sum(latencies) + len(latencies) * 130
     qps = len(latencies) * batch_size / (window / 1e9)
     product = qps / batch_size * mean(latencies) / 1e9
     return {"qps": qps, "samples": len(latencies), "completed_in_window": len(latencies),
             "window_ns": window, "mean_ns": mean(latencies), "third_drift": third_drift(latencies),
-            "autocorrelation": {"lag1": 0.011, "integrated_time": 1, "found": False,
-                                "effective_n": len(latencies)},
+            "lag1_autocorrelation": 0.011, "effective_samples": len(latencies),
+            "ended_by": "work_done",
             "little": {"rate_times_latency": product, "in_flight": 0.997, "tolerance": 0.03,
                        "clients_tolerance": 0.03, "holds": True},
-            "warmup": {"calls": 512, "duration_ns": 612_004_118, "steady": True},
-            "end_reason": "planned work done"}
+            "warmup": warmup(mean(latencies))}
 
 
 def row(rng, batch_size, base_ns, calls):
@@ -103,17 +108,19 @@ def row(rng, batch_size, base_ns, calls):
         upper[name] = upper_bound(ordered, p)
         stats[name] = None if upper[name] is None else nearest_rank(ordered, p)
         if upper[name] is None:
-            withheld.append({"name": name, "needed": FLOORS[name], "have": calls,
+            withheld.append({"percentile": name, "samples_needed": FLOORS[name],
+                             "samples_effective": calls,
                              "reason": f"{FLOORS[name]} samples are needed, there are {calls}"})
     stats["max"] = ordered[-1]
     rates = [r["qps"] for r in rounds]
     spread = max(rates) - min(rates)
-    intervals = {"qps": [qps - 1.1 * spread, qps + 1.1 * spread],
-                 "mean": [stats["mean"] * 0.996, stats["mean"] * 1.004]}
+    latency_intervals = {"mean": [stats["mean"] * 0.996, stats["mean"] * 1.004]}
     width = {"p50": 0.004, "p90": 0.008, "p95": 0.015, "p99": 0.05, "p999": 0.12}
     for name in PERCENTILES:
-        intervals[name] = None if stats[name] is None else [
+        latency_intervals[name] = None if stats[name] is None else [
             round(stats[name] * (1 - width[name])), round(stats[name] * (1 + width[name]))]
+    intervals = {"confidence": 0.95, "method": "block bootstrap over rounds",
+                 "qps": [qps - 1.1 * spread, qps + 1.1 * spread], "latency_ns": latency_intervals}
     deviation = math.sqrt(sum((x - mean(rates))**2 for x in rates) / 2)
     return {
         "scenario": "ClosedLoop", "batch_size": batch_size, "asked_batch_size": batch_size,
@@ -123,14 +130,15 @@ def row(rng, batch_size, base_ns, calls):
         "effective_samples": calls, "failures": 0, "in_flight": 0.997,
         "latency_ns": stats, "upper99": upper, "withheld": withheld, "intervals": intervals,
         "cold_ns": base_ns * 14 + 8_113_021, "load_to_first_result_ns": base_ns * 14 + 61_902_444,
-        "warmup": {"calls": 512, "duration_ns": 612_004_118, "steady": True},
+        "warmup": rounds[0]["warmup"],
         "cv": deviation / mean(rates), "third_drift": third_drift(latencies),
         "harness_overhead_ns": 41, "harness_share": 41 / stats["mean"],
         "histogram_relative_error": 0, "rounds": rounds,
         "latency_histogram": histogram(latencies, 64),
         "latency_over_time": over_time(parts, 60),
-        "host": [{"steal_share": 0.0, "other_load_share": 0.012, "cpu_pressure_share": 0.004,
-                  "frequency_mhz": 3390.0, "throttle_events": 0, "noise": [], "unwatched": []}],
+        "host": [{"window_ns": rounds[0]["window_ns"], "noisy": False, "steal_share": 0.0, "other_load_share": 0.012, "cpu_pressure_share": 0.004,
+                  "frequency_mhz": 3390.0, "loadavg_1min": 0.4,
+                  "throttle_events": 0, "noise": [], "unwatched": []}],
         "inputs": {"source": "dataset", "seed": 7, "distinct": min(calls, 64),
                    "repeated_rate_ratio": 1.002, "cache_suspected": False},
         "outputs_checked": {"checked": 64, "differing": 0},
@@ -153,10 +161,10 @@ def numeric_entry():
         "mean_signed": -0.00131, "rmse": 0.12640872,
         "relative_elements": 99_988, "max_rel": 41.2259, "mean_rel": 0.04418,
         "outside_tolerance": None, "cosine": 0.99976148, "min_sample_cosine": 0.98114,
-        "snr_db": 33.2174, "ulp": {"unit": "FLOAT32", "p50": 139_264, "p99": 4_214_016,
+        "snr_db": 33.2174, "snr_infinite": False, "ulp": {"unit": "FLOAT32", "p50": 139_264, "p99": 4_214_016,
                                    "max": 881_016_832},
         "top1_agreement": 0.9927, "top5_agreement": 0.9981, "atol": 1e-05, "rtol": None,
-        "noise_floor": None, "placement": None,
+        "noise_floor": None, "placement": "not judged",
         "judged": "not judged",
         "reason": "no tolerance is named: values that are not finite, names and shapes are held "
                   "to account, the size of a difference is not",
@@ -167,7 +175,11 @@ def numeric_entry():
              "max_abs": 1.6643, "nonfinite_mismatches": 0},
             {"sample_id": 5070, "element": 0, "got": 9.0046, "reference": 7.4115,
              "max_abs": 1.5931, "nonfinite_mismatches": 0}],
-        "magnitude": {"low_exponent": -21, "zeros": 12, "counts": counts},
+        "histograms": {
+            "signed_difference": {"low": -2.0, "step": 0.125,
+                                  "counts": [round(25_000 * math.exp(-((i - 15.5) / 2.2)**2))
+                                             for i in range(32)]},
+            "abs_difference": {"low_exponent": -21, "zeros": 12, "counts": counts}},
     }
 
 
@@ -352,9 +364,9 @@ def hard_case():
         rng, 16, 131_000_000, 60)
     short.update(stable=False, noisy=True, cv=0.061, third_drift=0.088,
                  notes=["warm-up was not steady after 10 s"],
-                 warmup={"calls": 98, "duration_ns": 10_000_000_000, "steady": False})
+                 warmup=warmup(33_100_000, calls=98, duration_ns=10_000_000_000, steady=False))
     short["host"][0].update(
-        steal_share=0.041, noise=["4.1 % of processor time was stolen (limit 1 %)"],
+        noisy=True, steal_share=0.041, noise=["4.1 % of processor time was stolen (limit 1 %)"],
         unwatched=["frequency"])
     failed.update(
         valid=False, qps=None, failures=3, stable=None,
@@ -364,7 +376,8 @@ def hard_case():
         outputs_checked={"checked": 57, "differing": 17})
     failed["latency_ns"] = {key: None for key in failed["latency_ns"]}
     failed["upper99"] = {key: None for key in failed["upper99"]}
-    failed["intervals"] = {key: None for key in failed["intervals"]}
+    failed["intervals"].update(
+        qps=None, latency_ns={key: None for key in failed["intervals"]["latency_ns"]})
     failed.update(rounds=[], latency_histogram=[], latency_over_time=[], cv=None, third_drift=None)
     first = numeric_entry()
     first.update(judged="fail", nonfinite_mismatches=2, nan_both=1, compared=99_997,
@@ -379,9 +392,10 @@ def hard_case():
                   samples=20, elements=20, compared=20, differing=0, samples_differing=0,
                   identical=True, max_abs=0, mean_abs=0, std_abs=0, mean_signed=0, rmse=0,
                   relative_elements=20, max_rel=0, mean_rel=0, outside_tolerance=0, cosine=1,
-                  min_sample_cosine=1, snr_db=None, ulp=None, top1_agreement=None,
+                  min_sample_cosine=1, snr_db=None, snr_infinite=True, ulp=None, top1_agreement=None,
                   top5_agreement=None, worst=[],
-                  magnitude={"low_exponent": 0, "zeros": 20, "counts": []})
+                  histograms={"signed_difference": {"low": 0.0, "step": 0.0, "counts": []},
+                              "abs_difference": {"low_exponent": 0, "zeros": 20, "counts": []}})
     result.update(
         verdict="fail", exit_code=1, task=name, self_comparison=True,
         numeric=[first, second], performance=[good, short, failed],
