@@ -70,7 +70,7 @@ Result<TensorSpec> spec_of(const TensorSpec& input, const ArrayHeader& array) {
   const bool lossless = array.dtype == input.dtype || (loss.ok() && *loss == Loss::kNone);
   if (lossless && matches(spec.shape, input.shape)) return spec;
   return invalid_argument(fmt::format("the data has {} {} a row, model wants {}",
-                                      name_of(array.dtype), assay::assay::to_string(spec.shape),
+                                      name_of(array.dtype), assay::to_string(spec.shape),
                                       to_string(input)));
 }
 

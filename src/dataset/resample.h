@@ -18,9 +18,9 @@ enum class Filter : std::uint8_t { kNearest, kBox, kBilinear, kHamming, kBicubic
 std::string_view name_of(Filter filter);
 std::optional<Filter> parse_filter(std::string_view name);
 
-// `image` scaled to `size`, bit for bit as Pillow's Image.resize for 8-bit images: when shrinking
-// the filter's support is widened by the scale (antialiasing); columns first, then rows, each pass
-// in fixed point with 22 fractional bits, rounded and clamped to 8 bits.
+// `image` scaled to `size`, bit for bit as Image.resize of Pillow 13 for 8-bit images: when
+// shrinking the filter's support is widened by the scale (antialiasing); one pass over columns and
+// one over rows, each in fixed point with 22 fractional bits, rounded and clamped to 8 bits.
 // kInvalidArgument unless both sides of `size` are at least 1 and the result is within
 // kMaxImageBytes. Thread-safe.
 Result<Image> resize(const Image& image, ImageSize size, Filter filter);
