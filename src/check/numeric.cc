@@ -135,11 +135,10 @@ void NumericComparison::State::add_block(SampleSums& sample) {
   nonfinite.inf_both += found.inf_both;
   sample.mismatches += found.mismatches;
   if (block.size == 0) return;
-  const double pivot = abs_moments.mean();
-  const BlockSums sums = sum_block(block, pivot);
+  const BlockSums sums = sum_block(block);
   compared += block.size;
   differing += sums.differing;
-  abs_moments.add(block.size, pivot, sums.abs_shifted, sums.abs_shifted_squared);
+  abs_moments.add(block.size, sums.pivot, sums.abs_shifted, sums.abs_shifted_squared);
   signed_sum.add(sums.signed_sum);
   squared.add(sums.squared);
   sample.compared += block.size;

@@ -105,7 +105,7 @@ NonFinite compact(Block& block) {
   return counts;
 }
 
-BlockSums sum_block(Block& block, double pivot) {
+BlockSums sum_block(Block& block) {
   const std::size_t size = block.size;
   const double* const ref = block.ref.data();
   const double* const got = block.got.data();
@@ -113,7 +113,8 @@ BlockSums sum_block(Block& block, double pivot) {
   double* const abs_diff = block.abs_diff.data();
   for (std::size_t i = 0; i < size; ++i) abs_diff[i] = std::fabs(diff[i]);
   BlockSums sums;
-  sums.abs = lane_sum(size, [=](std::size_t i) { return abs_diff[i]; });
+  const double pivot = abs_diff[0];
+  sums.pivot = pivot;
   sums.abs_shifted = lane_sum(size, [=](std::size_t i) { return abs_diff[i] - pivot; });
   sums.abs_shifted_squared = lane_sum(size, [=](std::size_t i) {
     const double shifted = abs_diff[i] - pivot;

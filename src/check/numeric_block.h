@@ -48,7 +48,8 @@ struct Tolerance {
 
 // Sums over a block of finite pairs.
 struct BlockSums {
-  double abs = 0.0;
+  // The spread of |d| is summed around one of its values, so that a large mean does not cancel it.
+  double pivot = 0.0;
   double abs_shifted = 0.0;  // of |d| - pivot
   double abs_shifted_squared = 0.0;
   double signed_sum = 0.0;
@@ -61,9 +62,8 @@ struct BlockSums {
   double max_got = 0.0;
   std::uint64_t differing = 0;
 };
-// Fills abs_diff too. `pivot`: a value near the mean of |d|, so that its spread is summed without
-// cancellation.
-BlockSums sum_block(Block& block, double pivot);
+// Fills abs_diff too. The block must not be empty.
+BlockSums sum_block(Block& block);
 
 // Over elements with |ref| >= atol and ref != 0.
 struct RelativeSums {
