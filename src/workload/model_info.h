@@ -10,7 +10,6 @@
 
 #include "base/json_file.h"
 #include "base/result.h"
-#include "model/model.h"
 #include "tensor/tensor.h"
 
 namespace assay::workload {
@@ -69,8 +68,7 @@ struct ModelInfo {
   bool published_old_form = false;
   std::vector<std::string> warnings;
 
-  JsonValue
-      document;  // the file as backends get it: comma lists cleaned, `name` and `model` both there
+  std::optional<JsonFile> source;  // the file, for messages; none for a model given as a file
 };
 
 // Where model files are looked for.
@@ -87,27 +85,8 @@ Result<ModelInfo> parse_model_info(const JsonFile& file, const ModelFolders& fol
 // -1.
 Result<Shape> batched_shape(const ModelInfo& info, std::size_t index, std::int64_t n);
 
-// Holds model info against what the model itself says. Every contradiction (name, dtype, rank,
-// dimension, layout, missing input or output) in one kInvalidArgument that names both sides; in a
-// published file of the old form they are added to info.warnings instead.
-Status check_against_signature(ModelInfo& info, const Signature& signature);
-
-// Largest batch that the model itself takes: none when the batch is free.
-std::optional<std::int64_t> fixed_batch(const ModelInfo& info, const Signature& signature);
-
-// Value for a free dimension, by its name, or by "input.axis" ("ids.1") where it has none.
-struct DimensionChoice {
-  std::string name;
-  std::int64_t value = 1;
-};
-
-// Model info of a model that has no file of its own (`--model my.onnx`). The first dimension of an
-// input, when free, is the batch. Other free dimensions take `choices`, or 1, and warnings say so;
-// a free dimension without a name and without a choice is an error that lists every such one, with
-// an example of how to give them.
-Result<ModelInfo> model_info_from_signature(const ModelFile& model,
-                                            const std::vector<DimensionChoice>& choices);
-
+// The model info as backends get it: comma lists cleaned, `name` and `model` both there, the path
+// absolute, further keys of the file unchanged.
 Json to_json(const ModelInfo& info);
 
 }  // namespace assay::workload

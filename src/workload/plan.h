@@ -13,6 +13,7 @@
 #include "base/result.h"
 #include "model/model.h"
 #include "workload/model_info.h"
+#include "workload/signature.h"
 #include "workload/workload.h"
 
 namespace assay::workload {
