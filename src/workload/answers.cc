@@ -77,7 +77,7 @@ class Resolver {
   void read_set_option(const std::string& option) {
     const auto split = parse_set_option(option);
     if (!split.ok()) {
-      problems_.push_back({"", {}, "", split.status().message()});
+      problems_.push_back({"--set", {}, "", split.status().message()});
       return;
     }
     const auto& [name, text] = *split;
@@ -196,7 +196,7 @@ std::string_view name_of(AnswerSource source) {
 Result<std::pair<std::string, std::string>> parse_set_option(const std::string& option) {
   const std::size_t equals = option.find('=');
   if (equals == std::string::npos || equals == 0) {
-    return invalid_argument(fmt::format("--set: found \"{}\", accepted: name=value", option));
+    return invalid_argument(fmt::format("found \"{}\", accepted: name=value", option));
   }
   return std::pair(option.substr(0, equals), option.substr(equals + 1));
 }

@@ -3,6 +3,7 @@
 // What a backend says it compiled. Its counts are its own claims and are kept as such.
 
 #include <cstdint>
+#include <filesystem>
 #include <optional>
 #include <string>
 #include <utility>
@@ -59,5 +60,9 @@ Result<CompileResult> compile_result_from_backend(const Json& returned, std::str
 // there is. The pointer lives as long as `segment`.
 Result<const CompiledObject*> object_for_batch(const Segment& segment, std::int64_t batch_size,
                                                bool dynamic_batch);
+
+// Whether each object that is named is a file, or lies in `folder`; kNotFound names those that do
+// not. Only for backends whose objects are files: a name may mean something to the backend alone.
+Status check_objects_exist(const CompileResult& result, const std::filesystem::path& folder);
 
 }  // namespace assay::workload
