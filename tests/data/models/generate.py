@@ -233,6 +233,14 @@ def models():
     yield "unknown_op", model(
         [node("NoSuchOperator", ["x"], ["y"])], [tensor("x", T.FLOAT, ["N"])],
         [tensor("y", T.FLOAT, ["N"])])
+    yield "wrong_symbol", model(
+        [node("Transpose", ["x"], ["y"])], [tensor("x", T.FLOAT, ["N", "M"])],
+        [tensor("y", T.FLOAT, ["N", "M"])])
+    yield "constant_output", model(
+        [node("Neg", ["x"], ["y"]), node("Identity", ["w"], ["c"])],
+        [tensor("x", T.FLOAT, ["N", 2])],
+        [tensor("y", T.FLOAT, ["N", 2]), tensor("c", T.FLOAT, [3])],
+        [weight("w", np.array([7, 8, 9], np.float32))])
     yield "identities", identities()
     yield "half", half()
     yield "quantised", quantised()

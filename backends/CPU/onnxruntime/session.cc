@@ -1,0 +1,219 @@
+#include "onnxruntime/session.h"
+
+#include <array>
+#include <cstring>
+#include <utility>
+
+namespace cpu {
+namespace {
+
+using assay::backend::DType;
+using assay::backend::Error;
+using assay::backend::Inputs;
+using assay::backend::Outputs;
+using assay::backend::TensorSpec;
+
+// Tensors per end, and dimensions per tensor, that a call handles without allocating.
+constexpr std::size_t kInlineTensors = 16;
+constexpr std::size_t kInlineRank = 8;
+
+struct Optimization {
+  const char* name;
+  GraphOptimizationLevel level;
+};
+constexpr std::array<Optimization, 4> kOptimizations = {{{"all", ORT_ENABLE_ALL},
+                                                         {"extended", ORT_ENABLE_EXTENDED},
+                                                         {"basic", ORT_ENABLE_BASIC},
+                                                         {"none", ORT_DISABLE_ALL}}};
+
+// `count` elements, inline when they are few.
+template <typename T, std::size_t kInline>
+class FewOf {
+ public:
+  explicit FewOf(std::size_t count) {
+    if (count > kInline) many_.resize(count);
+  }
+  T* data() { return many_.empty() ? few_.data() : many_.data(); }
+  T& operator[](std::size_t index) { return data()[index]; }
+
+ private:
+  std::array<T, kInline> few_{};
+  std::vector<T> many_;
+};
+
+// Values of one call; released when it ends, however it ends.
+class CallValues {
+ public:
+  CallValues(const OrtApi& api, std::size_t count) : api_(api), count_(count), values_(count) {}
+  CallValues(const CallValues&) = delete;
+  CallValues& operator=(const CallValues&) = delete;
+  ~CallValues() {
+    for (std::size_t i = 0; i < count_; ++i) api_.ReleaseValue(values_[i]);
+  }
+  OrtValue** data() { return values_.data(); }
+  OrtValue*& operator[](std::size_t index) { return values_[index]; }
+
+ private:
+  const OrtApi& api_;
+  std::size_t count_;
+  FewOf<OrtValue*, kInlineTensors> values_;
+};
+
+GraphOptimizationLevel level_of(const std::string& name) {
+  for (const Optimization& row : kOptimizations) {
+    if (name == row.name) return row.level;
+  }
+  throw Error(ASSAY_INTERNAL, "graph_optimization \"" + name + "\" is not in the table");
+}
+
+Ort::SessionOptions session_options(const SessionRequest& request) {
+  Ort::SessionOptions options;
+  const bool parallel = request.options.execution_mode == "parallel";
+  // Always said outright: left open, ONNX Runtime would count the machine's cores and pin threads.
+  options.SetIntraOpNumThreads(request.options.intra_op_threads.value_or(request.cpus));
+  options.SetInterOpNumThreads(parallel ? request.options.inter_op_threads.value_or(request.cpus)
+                                        : 1);
+  options.SetExecutionMode(parallel ? ORT_PARALLEL : ORT_SEQUENTIAL);
+  options.SetGraphOptimizationLevel(level_of(request.options.graph_optimization));
+  options.SetDeterministicCompute(true);
+  // fp32 stays fp32: some processors would multiply in bfloat16.
+  options.AddConfigEntry("mlas.enable_gemm_fastmath_arm64_bfloat16", "0");
+  if (!request.profile_path.empty()) options.EnableProfiling(request.profile_path.c_str());
+  return options;
+}
+
+DeclaredShape declared_shape(const Ort::ConstTensorTypeAndShapeInfo& info) {
+  DeclaredShape shape;
+  shape.dims = info.GetShape();
+  std::vector<const char*> symbols(shape.dims.size());
+  if (!symbols.empty()) info.GetSymbolicDimensions(symbols.data(), symbols.size());
+  for (std::size_t i = 0; i < symbols.size(); ++i) {
+    if (shape.dims[i] < 0) shape.dims[i] = -1;
+    shape.symbols.emplace_back(symbols[i] != nullptr ? symbols[i] : "");
+  }
+  return shape;
+}
+
+Ort::ConstTensorTypeAndShapeInfo tensor_info(const Ort::TypeInfo& info, const std::string& name) {
+  if (info.GetONNXType() == ONNX_TYPE_TENSOR) return info.GetTensorTypeAndShapeInfo();
+  throw Error(ASSAY_UNIMPLEMENTED,
+              "\"" + name + "\" is not a tensor, and only tensors cross the boundary");
+}
+
+}  // namespace
+
+OnnxSession::OnnxSession(std::shared_ptr<OnnxRuntime> runtime, const SessionRequest& request)
+    : runtime_(std::move(runtime)),
+      api_(&runtime_->api()),
+      memory_(Ort::MemoryInfo::CreateCpu(OrtDeviceAllocator, OrtMemTypeCPU)),
+      session_(runtime_->env(), request.model_path.c_str(), session_options(request)) {
+  read_inputs();
+  read_outputs();
+}
+
+void OnnxSession::read_inputs() {
+  Ort::AllocatorWithDefaultOptions allocator;
+  for (std::size_t i = 0; i < session_.GetInputCount(); ++i) {
+    const std::string name = session_.GetInputNameAllocated(i, allocator).get();
+    const Ort::TypeInfo type = session_.GetInputTypeInfo(i);
+    const auto info = tensor_info(type, name);
+    input_types_.push_back(info.GetElementType());
+    input_shapes_.push_back(declared_shape(info));
+    inputs_.push_back({name, dtype_of(input_types_.back(), name), input_shapes_.back().dims});
+  }
+  for (const TensorSpec& input : inputs_) input_names_.push_back(input.name.c_str());
+}
+
+void OnnxSession::read_outputs() {
+  Ort::AllocatorWithDefaultOptions allocator;
+  for (std::size_t i = 0; i < session_.GetOutputCount(); ++i) {
+    const std::string name = session_.GetOutputNameAllocated(i, allocator).get();
+    const Ort::TypeInfo type = session_.GetOutputTypeInfo(i);
+    const auto info = tensor_info(type, name);
+    const DeclaredShape shape = declared_shape(info);
+    output_types_.push_back(info.GetElementType());
+    outputs_.push_back({name, dtype_of(output_types_.back(), name), shape.dims});
+    plans_.push_back(OutputPlan::make(shape, input_shapes_));
+  }
+  for (const TensorSpec& output : outputs_) output_names_.push_back(output.name.c_str());
+}
+
+std::vector<Ort::Value> OnnxSession::run(const std::vector<Ort::Value>& inputs) {
+  return session_.Run(Ort::RunOptions{nullptr}, input_names_.data(), inputs.data(), inputs.size(),
+                      output_names_.data(), output_names_.size());
+}
+
+std::vector<bool> OnnxSession::confirm_plans(const std::vector<Ort::Value>& inputs,
+                                             const std::vector<Ort::Value>& outputs) const {
+  std::vector<std::vector<std::int64_t>> shapes;
+  for (const Ort::Value& input : inputs) {
+    shapes.push_back(input.GetTensorTypeAndShapeInfo().GetShape());
+  }
+  std::vector<bool> confirmed;
+  for (std::size_t i = 0; i < outputs.size(); ++i) {
+    std::vector<std::int64_t> planned(plans_[i] ? plans_[i]->rank() : 0);
+    if (plans_[i])
+      plans_[i]->resolve([&](std::size_t k) { return shapes[k].data(); }, planned.data());
+    confirmed.push_back(plans_[i] && planned == outputs[i].GetTensorTypeAndShapeInfo().GetShape());
+  }
+  return confirmed;
+}
+
+void OnnxSession::trust_plans(const std::vector<bool>& trusted) {
+  for (std::size_t i = 0; i < plans_.size(); ++i) {
+    if (i >= trusted.size() || !trusted[i]) plans_[i].reset();
+  }
+}
+
+OrtValue* OnnxSession::wrap(const void* data, std::size_t size_bytes, const std::int64_t* shape,
+                            std::size_t rank, ONNXTensorElementDataType type) const {
+  static char nothing = 0;  // a tensor without elements may come without memory
+  void* const memory = data != nullptr ? const_cast<void*>(data) : &nothing;
+  OrtValue* value = nullptr;
+  check(*api_, api_->CreateTensorWithDataAsOrtValue(memory_, memory, size_bytes, shape, rank, type,
+                                                    &value));
+  return value;
+}
+
+OrtValue* OnnxSession::planned_output(std::size_t index, const Inputs& inputs,
+                                      Outputs& outputs) const {
+  const OutputPlan& plan = *plans_[index];
+  FewOf<std::int64_t, kInlineRank> shape(plan.rank());
+  plan.resolve([&](std::size_t k) { return inputs[k].shape(); }, shape.data());
+  std::size_t size_bytes = size_of(outputs_[index].dtype);
+  for (std::size_t axis = 0; axis < plan.rank(); ++axis) {
+    size_bytes *= static_cast<std::size_t>(shape[axis]);
+  }
+  void* const memory = outputs.allocate(index, shape.data(), plan.rank());
+  return wrap(memory, size_bytes, shape.data(), plan.rank(), output_types_[index]);
+}
+
+void OnnxSession::copy_output(std::size_t index, const OrtValue* value, Outputs& outputs) const {
+  const Ort::ConstValue tensor(value);
+  const auto info = tensor.GetTensorTypeAndShapeInfo();
+  const std::vector<std::int64_t> shape = info.GetShape();
+  const std::size_t size_bytes = info.GetElementCount() * size_of(outputs_[index].dtype);
+  void* const memory = outputs.allocate(index, shape.data(), shape.size());
+  if (size_bytes > 0) std::memcpy(memory, tensor.GetTensorRawData(), size_bytes);
+}
+
+void OnnxSession::predict(const Inputs& inputs, Outputs& outputs) const {
+  CallValues given(*api_, inputs.size());
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    const assay::backend::Tensor tensor = inputs[i];
+    given[i] = wrap(tensor.data<void>(), tensor.size_bytes(), tensor.shape(), tensor.rank(),
+                    input_types_[i]);
+  }
+  CallValues made(*api_, outputs_.size());
+  for (std::size_t i = 0; i < outputs_.size(); ++i) {
+    if (plans_[i]) made[i] = planned_output(i, inputs, outputs);
+  }
+  check(*api_, api_->Run(const_cast<OrtSession*>(static_cast<const OrtSession*>(session_)), nullptr,
+                         input_names_.data(), given.data(), inputs.size(), output_names_.data(),
+                         outputs_.size(), made.data()));
+  for (std::size_t i = 0; i < outputs_.size(); ++i) {
+    if (!plans_[i]) copy_output(i, made[i], outputs);
+  }
+}
+
+}  // namespace cpu

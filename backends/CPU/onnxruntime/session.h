@@ -1,0 +1,71 @@
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "module.h"
+#include "onnxruntime/ort.h"
+#include "onnxruntime/output_plan.h"
+
+namespace cpu {
+
+struct SessionRequest {
+  std::string model_path;
+  Options options;
+  int cpus = 1;              // threads where the options leave them open
+  std::string profile_path;  // not empty: record a profile there (ONNX Runtime adds to the name)
+};
+
+// One model in ONNX Runtime. Input and output names, shapes and dtypes are the session's own.
+class OnnxSession {
+ public:
+  // Throws ONNX Runtime's reason when the model cannot be built.
+  OnnxSession(std::shared_ptr<OnnxRuntime> runtime, const SessionRequest& request);
+
+  const std::vector<assay::backend::TensorSpec>& inputs() const { return inputs_; }
+  const std::vector<assay::backend::TensorSpec>& outputs() const { return outputs_; }
+  const std::vector<ONNXTensorElementDataType>& input_types() const { return input_types_; }
+  Ort::Session& get() { return session_; }
+
+  // Runs with memory of ONNX Runtime's own for the outputs. Any number of threads.
+  std::vector<Ort::Value> run(const std::vector<Ort::Value>& inputs);
+
+  // For each output, whether its plan tells the shape that it had in a run.
+  std::vector<bool> confirm_plans(const std::vector<Ort::Value>& inputs,
+                                  const std::vector<Ort::Value>& outputs) const;
+  // Outputs marked false get their memory after the run from now on. Not beside predict.
+  void trust_plans(const std::vector<bool>& trusted);
+
+  // As Model::predict. Allocates nothing (up to 16 inputs and outputs) beyond what ONNX Runtime
+  // does. Outputs with a plan are written by the model itself; others are copied once. Any number
+  // of threads.
+  void predict(const assay::backend::Inputs& inputs, assay::backend::Outputs& outputs) const;
+
+ private:
+  void read_inputs();
+  void read_outputs();
+  OrtValue* wrap(const void* data, std::size_t size_bytes, const std::int64_t* shape,
+                 std::size_t rank, ONNXTensorElementDataType type) const;
+  OrtValue* planned_output(std::size_t index, const assay::backend::Inputs& inputs,
+                           assay::backend::Outputs& outputs) const;
+  void copy_output(std::size_t index, const OrtValue* value,
+                   assay::backend::Outputs& outputs) const;
+
+  std::shared_ptr<OnnxRuntime> runtime_;
+  const OrtApi* api_;
+  Ort::MemoryInfo memory_;
+  Ort::Session session_;
+  std::vector<assay::backend::TensorSpec> inputs_;
+  std::vector<assay::backend::TensorSpec> outputs_;
+  std::vector<DeclaredShape> input_shapes_;
+  std::vector<ONNXTensorElementDataType> input_types_;
+  std::vector<ONNXTensorElementDataType> output_types_;
+  std::vector<std::optional<OutputPlan>> plans_;  // one per output
+  std::vector<const char*> input_names_;          // into inputs_
+  std::vector<const char*> output_names_;         // into outputs_
+};
+
+}  // namespace cpu
