@@ -78,7 +78,9 @@ TEST(MetricsOracle, EveryMetricEqualsScikitLearn) {
 }
 
 TEST(StatisticsOracle, WilsonEqualsScipy) {
-  for (const Json& test : golden("statistics.json")["wilson"]) {
+  const Json goldens = golden("statistics.json");
+  ASSERT_EQ(goldens["wilson"].size(), 5U);
+  for (const Json& test : goldens["wilson"]) {
     const Interval interval = wilson(test["k"].get<double>(), test["n"].get<double>());
     expect_close(interval.low, test["low"]);
     expect_close(interval.high, test["high"]);
@@ -86,7 +88,9 @@ TEST(StatisticsOracle, WilsonEqualsScipy) {
 }
 
 TEST(StatisticsOracle, PairedRatioScoreEqualsASearchForTheMaximumLikelihood) {
-  for (const Json& test : golden("statistics.json")["paired_ratio_score"]) {
+  const Json goldens = golden("statistics.json");
+  ASSERT_EQ(goldens["paired_ratio_score"].size(), 8U);
+  for (const Json& test : goldens["paired_ratio_score"]) {
     const auto counts = test["counts"].get<std::vector<std::uint64_t>>();
     const PairedCounts table{counts[0], counts[1], counts[2], counts[3]};
     EXPECT_NEAR(paired_ratio_score(table, test["ratio"].get<double>()).value(),
@@ -158,7 +162,8 @@ TEST(NumericOracle, EveryFigureEqualsItsDefinitionInNumPy) {
 }
 
 TEST(NumericOracle, HowTheElementsAreSplitIntoSamplesChangesNothing) {
-  for (const Json& test : golden("numeric.json")["cases"]) {
+  const Json goldens = golden("numeric.json");
+  for (const Json& test : goldens["cases"]) {
     SCOPED_TRACE(test["name"].get<std::string>());
     expect_numeric(compare(test, 70), test["want"]);
   }

@@ -23,9 +23,9 @@ Discordant constrained_estimate(const PairedCounts& counts, double ratio) {
   const double reference = both + c;
   const double square = tested - ratio * ratio * reference;
   const double root = std::sqrt(square * square + 4.0 * ratio * ratio * b * c);
-  const double only_reference =
-      (-tested + ratio * ratio * (reference + 2.0 * c) + root) / (2.0 * ratio * (ratio + 1.0));
-  const double only_tested = ratio * only_reference - (ratio - 1.0) * (both + b + c);
+  const double only_tested =
+      (-tested + ratio * ratio * (reference + 2.0 * b) + root) / (2.0 * ratio * (ratio + 1.0));
+  const double only_reference = ratio * only_tested - (ratio - 1.0) * (both + b + c);
   return {std::max(only_tested, 0.0), std::max(only_reference, 0.0)};
 }
 
