@@ -74,7 +74,11 @@ class Fault {
     return text.empty() ? Fault() : Fault(text);
   }
 
-  std::string_view what(std::string_view where) const { return where == where_ ? what_ : ""; }
+  // What is to happen at `where`, or "".
+  std::string_view what(std::string_view where) const {
+    if (where != where_) return {};
+    return what_;
+  }
 
   // Does what is to happen at `where`, unless it is one of the ways in which only infer fails.
   void strike(std::string_view where) const {
