@@ -26,23 +26,33 @@ std::string grouped(std::string digits) {
   return digits;
 }
 
-// Without zeros at the end of the fraction; never an exponent.
-std::string plain(double value, int decimals) {
+enum class Zeros { kTrim, kKeep };  // at the end of a fraction
+
+// Never an exponent.
+std::string plain(double value, int decimals, Zeros zeros) {
   std::string text = fmt::format("{:.{}f}", value, decimals);
-  if (text.find('.') == std::string::npos) return grouped(text);
+  if (zeros == Zeros::kKeep || text.find('.') == std::string::npos) return grouped(text);
   text.erase(text.find_last_not_of('0') + 1);
   if (text.ends_with('.')) text.pop_back();
   return grouped(text == "-0" ? "0" : text);
 }
 
+// Digits after the point that show `digits` significant ones. Rounded first, so that 999.96 with
+// four digits takes the places of 1000.
+int decimals_for(double value, int digits) {
+  if (value == 0) return 0;
+  const double rounded = std::stod(fmt::format("{:.{}e}", std::abs(value), digits - 1));
+  return std::max(0, digits - 1 - static_cast<int>(std::floor(std::log10(rounded))));
+}
+
+// The largest unit in which the value, rounded, is at least 1.
 template <std::size_t N>
-std::string with_unit(double value, const std::array<Unit, N>& units, int digits) {
+const Unit& unit_of(double value, const std::array<Unit, N>& units, int digits) {
+  const double rounded = std::stod(fmt::format("{:.{}e}", std::abs(value), digits - 1));
   for (const Unit& unit : units) {
-    if (std::abs(value) >= unit.size || unit.size == 1) {
-      return fmt::format("{} {}", format_number(value / unit.size, digits), unit.name);
-    }
+    if (rounded >= unit.size) return unit;
   }
-  return std::string(kMissing);
+  return units.back();
 }
 
 struct MetricName {
@@ -77,18 +87,24 @@ std::string format_number(double value, int digits) {
   if (value == 0) return "0";
   const double magnitude = std::abs(value);
   if (magnitude < 1e-4 || magnitude >= 1e15) return fmt::format("{:.{}g}", value, digits);
-  // Rounded first, so that 999.96 with four digits takes the places of 1000.
-  const int exponent = static_cast<int>(
-      std::floor(std::log10(std::stod(fmt::format("{:.{}e}", magnitude, digits - 1)))));
-  return plain(value, std::max(0, digits - 1 - exponent));
+  return plain(value, decimals_for(value, digits), Zeros::kTrim);
 }
 
 std::string format_duration_ns(double ns, int digits) {
   if (!std::isfinite(ns)) return std::string(kMissing);
-  return with_unit(ns, kTimeUnits, digits);
+  const Unit& unit = unit_of(ns, kTimeUnits, digits);
+  const double value = ns / unit.size;
+  // Whole nanoseconds have no fraction to keep.
+  const Zeros zeros = unit.size == 1 ? Zeros::kTrim : Zeros::kKeep;
+  return fmt::format("{} {}", plain(value, decimals_for(value, digits), zeros), unit.name);
 }
 
-std::string format_bytes(double bytes) { return with_unit(bytes, kByteUnits, 3); }
+std::string format_bytes(double bytes) {
+  if (!std::isfinite(bytes)) return std::string(kMissing);
+  const Unit& unit = unit_of(bytes, kByteUnits, 3);
+  const double value = bytes / unit.size;
+  return fmt::format("{} {}", plain(value, decimals_for(value, 3), Zeros::kTrim), unit.name);
+}
 
 std::string format_percent(double fraction, int decimals) {
   if (!std::isfinite(fraction)) return std::string(kMissing);

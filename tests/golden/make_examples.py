@@ -399,11 +399,8 @@ def hard_case():
     result.update(
         verdict="fail", exit_code=1, task=name, self_comparison=True,
         numeric=[first, second], performance=[good, short, failed],
-        warnings=["Model info names batch 64 as the largest; the model itself accepts 32.",
-                  "The weights are seeded random numbers: speed and numerics only, accuracy means "
-                  "nothing."],
-        notes=["The hardware under test and the reference are the same runtime: numeric "
-               "differences say nothing about this hardware."],
+        warnings=["Model info names batch 64 as the largest; the model itself accepts 32."],
+        notes=[],
         vendor_claim=[{"batch_size": 1, "source": "benchmark()", "values": {"qps": 120.5}}],
         criteria=[
             {"name": "numeric", "outcome": "fail", "found": "2 non-finite mismatches",

@@ -1,0 +1,30 @@
+#pragma once
+
+// The parts of the page, in its order. Each takes the whole result and gives a <section>.
+
+#include <string>
+
+#include "base/json.h"
+
+namespace assay::report {
+
+std::string verdict_section(const Json& result);
+std::string accuracy_section(const Json& result);
+std::string numeric_section(const Json& result);
+std::string performance_section(const Json& result);
+std::string stability_section(const Json& result);
+std::string compile_section(const Json& result);
+std::string phases_section(const Json& result);
+std::string questions_section(const Json& result);
+std::string provenance_section(const Json& result);
+std::string repeat_section(const Json& result);
+std::string terms_section();
+
+// What the charts are drawn from: {performance: [...], numeric: [...]}. Its size is bounded,
+// whatever the result holds: histograms are merged and series thinned.
+Json chart_data(const Json& result);
+
+// Only so many rows and outputs have charts of their own; the tables hold all of them.
+inline constexpr std::size_t kMostCharted = 24;
+
+}  // namespace assay::report
