@@ -1,5 +1,3 @@
-#include "workload/answers.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -9,6 +7,7 @@
 
 #include "base/suggest.h"
 #include "workload/comma_list.h"
+#include "workload/interact_profile.h"
 #include "workload/schemas.h"
 
 namespace assay::workload {

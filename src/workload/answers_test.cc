@@ -1,5 +1,3 @@
-#include "workload/answers.h"
-
 #include <gtest/gtest.h>
 
 #include <deque>
@@ -8,6 +6,7 @@
 #include <string>
 
 #include "base/testing.h"
+#include "workload/interact_profile.h"
 
 namespace assay::workload {
 namespace {

@@ -71,7 +71,8 @@ struct Plan {
   RunRequest request;
   Workload workload;  // effective: overrides and --quick applied
   ModelInfo model;
-  std::optional<Signature> signature;     // of the model file, when it can be read
+  std::optional<ModelFile> model_file;    // when it can be read
+  std::optional<ModelInfo> reference;     // the model that `reference_model` names
   std::vector<std::int64_t> batch_sizes;  // never empty, distinct, in the order asked
   Origin batch_sizes_origin = Origin::kDefault;
   bool generated_data = false;  // no data set: accuracy cannot be measured

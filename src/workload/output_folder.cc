@@ -1,0 +1,36 @@
+#include "workload/output_folder.h"
+
+#include <system_error>
+#include <vector>
+
+#include "base/file.h"
+
+namespace assay::workload {
+namespace fs = std::filesystem;
+namespace {
+
+// `folder` and its parents as far as they do not exist, innermost first.
+std::vector<fs::path> missing_folders(const fs::path& folder) {
+  std::error_code error;
+  std::vector<fs::path> missing;
+  fs::path path = fs::absolute(folder, error).lexically_normal();
+  if (!path.has_filename()) path = path.parent_path();  // "a/b/" names a/b
+  while (!path.empty() && !fs::exists(path, error) && path != path.parent_path()) {
+    missing.push_back(path);
+    path = path.parent_path();
+  }
+  return missing;
+}
+
+}  // namespace
+
+Status check_output_folder(const fs::path& folder, std::uint64_t needed_bytes) {
+  const std::vector<fs::path> made = missing_folders(folder);
+  const Status status = check_writable_folder(folder, needed_bytes);
+  if (status.ok()) return status;
+  std::error_code ignored;  // what is not empty is not ours to remove
+  for (const fs::path& path : made) fs::remove(path, ignored);
+  return status.with_context("--output");
+}
+
+}  // namespace assay::workload
