@@ -28,7 +28,9 @@ struct ClosedLoopSettings {
   bool exact_iterations = false;
   // Queries over all clients before the row may end, unless exact_iterations: the p99 floor.
   std::uint64_t min_samples = 662;
-  std::int64_t min_duration_ns = 0;  // the window lasts this long at least, unless exact_iterations
+  // The window lasts this long at least (max_duration_ns still ends it), unless exact_iterations:
+  // fast calls depend on each other, and a floor of independent ones takes more of them.
+  std::int64_t min_duration_ns = 500'000'000;
   std::int64_t max_duration_ns = 60'000'000'000;  // the window ends here whatever is missing
   std::uint64_t max_failures = 100;               // the window ends when so many calls failed
   std::uint64_t seed = 1;

@@ -27,6 +27,7 @@ ClosedLoopSettings null_settings() {
   ClosedLoopSettings settings;
   settings.iterations = kQueriesPerRound;
   settings.min_samples = 0;
+  settings.min_duration_ns = 0;
   settings.warmup = {.floor_calls = 10,
                      .floor_ns = 1'000'000,
                      .cap_ns = 5'000'000,

@@ -138,6 +138,7 @@ ClosedLoopSettings settings(std::uint32_t clients) {
   ClosedLoopSettings settings;
   settings.clients = clients;
   settings.iterations = 20'000;
+  settings.min_duration_ns = 0;
   settings.warmup = {.floor_calls = 1, .floor_ns = 0, .cap_ns = 5'000'000, .block_ns = 500'000};
   return settings;
 }

@@ -15,6 +15,10 @@ namespace {
 constexpr std::int64_t kUnsetMinimum = std::numeric_limits<std::int64_t>::max();
 constexpr std::uint64_t kTotalExactSamples = std::uint64_t{1} << 21;  // 64 MiB
 constexpr std::uint64_t kMaxSamples = std::uint64_t{1} << 48;
+// 36 years since boot. Below it no sum of a few stamps overflows.
+constexpr std::int64_t kMaxStampNs = std::int64_t{1} << 60;
+
+bool plausible(std::int64_t ns) { return ns >= 0 && ns <= kMaxStampNs; }
 
 std::uint64_t client_stride(std::uint64_t exact_capacity) {
   const std::uint64_t bytes = sizeof(ClientBlock) + exact_capacity * sizeof(Sample);
@@ -37,13 +41,15 @@ Status check_header(const RecordHeader& header) {
   if (header.end_reason > static_cast<std::uint32_t>(EndReason::kStopped)) {
     return corrupt(fmt::format("end_reason {}", header.end_reason));
   }
-  if (header.load_to_first_result_ns < 0 || header.cold_call_ns < 0 ||
-      header.warmup_duration_ns < 0 || header.slice_ns < 0) {
-    return corrupt("a negative duration");
+  for (const std::int64_t ns :
+       {header.load_to_first_result_ns, header.cold_call_ns, header.warmup_duration_ns,
+        header.max_duration_ns, header.min_duration_ns, header.slice_ns}) {
+    if (!plausible(ns)) return corrupt(fmt::format("a duration of {} ns", ns));
   }
-  if (header.window_start_ns < 0 || header.window_end_ns < 0 ||
-      (header.window_end_ns != 0 && header.window_end_ns < header.window_start_ns)) {
-    return corrupt("a window that ends before it starts");
+  const std::int64_t start_ns = header.window_start_ns;
+  const std::int64_t end_ns = header.window_end_ns;
+  if (!plausible(start_ns) || !plausible(end_ns) || (end_ns != 0 && end_ns < start_ns)) {
+    return corrupt(fmt::format("a window from {} to {} ns", start_ns, end_ns));
   }
   return ok_status();
 }
@@ -95,15 +101,17 @@ Status check_beyond(const ClientBlock& block, std::uint64_t beyond) {
   return ok_status();
 }
 
-// Stamps of a monotonic clock are not negative; then no difference of two overflows. An end before
-// its start is left to the reader: it is evidence, not corruption.
+// An end before its start is left to the reader: it is evidence, not corruption.
 Status check_stamps(const ClientBlock& block, std::span<const Sample> samples) {
-  if (block.finished_ns < 0 || block.lead_in_end_ns < 0 || block.min_ns < 0 || block.max_ns < 0) {
-    return corrupt("a negative time of a client");
+  const bool no_call = block.min_ns == kUnsetMinimum;
+  if (!plausible(block.finished_ns) || !plausible(block.lead_in_end_ns) ||
+      !(plausible(block.min_ns) || no_call) || !plausible(block.max_ns)) {
+    return corrupt("an impossible time of a client");
   }
   for (const Sample& sample : samples) {
-    if (sample.intended_start_ns < 0 || sample.start_ns < 0 || sample.end_ns < 0) {
-      return corrupt(fmt::format("query {}: a negative time stamp", sample.query));
+    if (!plausible(sample.intended_start_ns) || !plausible(sample.start_ns) ||
+        !plausible(sample.end_ns)) {
+      return corrupt(fmt::format("query {}: an impossible time stamp", sample.query));
     }
   }
   return ok_status();

@@ -366,9 +366,15 @@ void void_row(PerformanceRow& row, std::string reason) {
   row.intervals.qps.reset();
 }
 
-std::uint64_t samples_missing_for_p99(const PerformanceRow& row) {
+std::uint64_t queries_missing_for_p99(const PerformanceRow& row) {
   for (const Withheld& withheld : row.withheld) {
-    if (withheld.name == "p99") return withheld.needed - withheld.have;
+    if (withheld.name != "p99") continue;
+    const auto missing = static_cast<double>(withheld.needed - withheld.have);
+    const double per_independent =
+        row.effective_samples == 0
+            ? 1.0
+            : static_cast<double>(row.samples) / static_cast<double>(row.effective_samples);
+    return static_cast<std::uint64_t>(std::ceil(missing * per_independent * 1.1));
   }
   return 0;
 }

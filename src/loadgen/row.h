@@ -135,8 +135,9 @@ Result<PerformanceRow> summarize(const RowInput& input);
 // valid, says why, and has no rate.
 void void_row(PerformanceRow& row, std::string reason);
 
-// Independent samples that the p99 still lacks; 0 when it is printed.
-std::uint64_t samples_missing_for_p99(const PerformanceRow& row);
+// Queries that one more round should have so that the p99 is printed: the missing independent
+// samples at the row's share of independent ones, and a tenth more. 0 when it is printed.
+std::uint64_t queries_missing_for_p99(const PerformanceRow& row);
 
 // The same row measured with repeated input. Repeated is "faster" when its rate is more than 10 %
 // above and the rates' intervals do not overlap: then something in the path remembers inputs.

@@ -2,9 +2,15 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cstring>
+#include <limits>
+#include <new>
 #include <nlohmann/json.hpp>
 
+#include "base/clock.h"
 #include "base/testing.h"
+#include "loadgen/closed_loop.h"
 #include "loadgen/harness.h"
 #include "loadgen/random.h"
 #include "loadgen/round.h"
@@ -153,7 +159,7 @@ TEST(Row, PercentilesBelowTheirFloorAreWithheldWithWhatTheyNeed) {
   EXPECT_EQ(row.withheld[0].needed, 662U);
   EXPECT_EQ(row.withheld[0].have, 661U);
   EXPECT_EQ(row.withheld[1].needed, 6636U);
-  EXPECT_EQ(samples_missing_for_p99(row), 1U);
+  EXPECT_EQ(queries_missing_for_p99(row), 2U);  // 1 and a tenth
 }
 
 TEST(Row, AtTheFloorThePercentileAndItsBoundArePrinted) {
@@ -163,7 +169,7 @@ TEST(Row, AtTheFloorThePercentileAndItsBoundArePrinted) {
   const PerformanceRow row = summarized(one_round(record_of({latencies})));
   EXPECT_EQ(row.latency.percentiles_ns[3], sorted[655]);  // ceil(0.99 * 662) = 656
   EXPECT_EQ(row.latency.upper99_ns[3], sorted[660]);      // X(662 - 1)
-  EXPECT_EQ(samples_missing_for_p99(row), 0U);
+  EXPECT_EQ(queries_missing_for_p99(row), 0U);
 }
 
 TEST(Row, DependentSamplesCountForFewer) {
@@ -176,6 +182,10 @@ TEST(Row, DependentSamplesCountForFewer) {
   EXPECT_LT(row.effective_samples, 300U);
   EXPECT_EQ(row.latency.percentiles_ns[3], std::nullopt);
   EXPECT_THAT(row.withheld[0].reason, HasSubstr("2000 that depend on each other"));
+  // About as many again for each of the missing ones as the present ones took.
+  const double each = 2000.0 / static_cast<double>(row.effective_samples);
+  EXPECT_NEAR(static_cast<double>(queries_missing_for_p99(row)),
+              1.1 * each * static_cast<double>(662 - row.effective_samples), 1.0);
 }
 
 TEST(Row, SaysWhenTimeWasOverBeforeTheFloor) {
@@ -374,6 +384,65 @@ TEST(Row, RepeatedInputThatIsFasterMeansACache) {
   PerformanceRow rateless = unique;
   void_row(rateless, "x");
   EXPECT_EQ(compare_repeated(rateless, faster).has_value(), false);
+}
+
+TEST(Row, SurvivesWhateverParseAccepts) {
+  const RecordShape shape{.clients = 2, .exact_capacity = 8};
+  const std::size_t bytes = required_bytes(shape).value();
+  auto* const data = new (std::align_val_t{64}) std::byte[bytes];
+  const std::uint64_t seed = 4711;
+  Random random(seed);
+  int accepted = 0;
+  for (int round = 0; round < 400; ++round) {
+    Recorder recorder = Recorder::create({data, bytes}, shape).value();
+    recorder.set_load({.max_duration_ns = 1'000'000});
+    recorder.set_window_start(100);
+    for (std::uint64_t i = 0; i < 12; ++i) recorder.client(0).add(100, 100, 103, i);
+    recorder.set_window_end(200, EndReason::kWorkDone);
+    for (int change = 0; change < 3; ++change) {
+      // Where the decisions are: the header, the first fields of a client, its samples.
+      const std::size_t client = sizeof(RecordHeader);
+      const std::size_t from[] = {0, client, client + sizeof(ClientBlock)};
+      const std::size_t word = from[random.below(3)] + 8 * random.below(30);
+      const std::uint64_t value = random.next() >> random.below(64);
+      std::memcpy(data + word, &value, sizeof(value));
+    }
+    const Result<RecordView> view = parse({data, bytes});
+    if (!view.ok()) continue;
+    ++accepted;
+    const Result<PerformanceRow> row = summarize(one_round(*view));
+    ASSERT_THAT(row, IsOk()) << "seed " << seed << " round " << round;
+    EXPECT_FALSE(to_json(*row).dump().empty());
+  }
+  EXPECT_GT(accepted, 10);
+  ::operator delete[](data, std::align_val_t{64});
+}
+
+TEST(Row, OfARealLoopIsValidAndAgreesWithItself) {
+  struct Spin : Target {
+    Status issue(std::uint32_t, std::uint64_t) override {
+      const std::int64_t until = now_ns() + 20'000;
+      while (now_ns() < until) {
+      }
+      return {};
+    }
+  } target;
+  const RecordShape shape{.clients = 1, .exact_capacity = 2000};
+  const std::size_t bytes = required_bytes(shape).value();
+  auto* const data = new (std::align_val_t{64}) std::byte[bytes];
+  Recorder recorder = Recorder::create({data, bytes}, shape).value();
+  ClosedLoopSettings settings;
+  settings.iterations = 2000;
+  settings.min_duration_ns = 0;
+  settings.warmup = {.floor_calls = 10, .floor_ns = 0, .cap_ns = 50'000'000, .block_ns = 1'000'000};
+  ASSERT_THAT(run_closed_loop(target, settings, recorder, {}), IsOk());
+  const PerformanceRow row = summarized(one_round(parse({data, bytes}).value()));
+  ::operator delete[](data, std::align_val_t{64});
+  EXPECT_TRUE(row.valid) << ::testing::PrintToString(row.reasons);
+  EXPECT_EQ(row.samples, 2000U);
+  EXPECT_LE(row.qps.value(), 50'000);
+  EXPECT_GE(row.latency.min_ns, 20'000);
+  EXPECT_TRUE(row.intervals.qps->contains(row.qps.value()));
 }
 
 TEST(Row, RefusesInputThatContradictsItself) {
