@@ -47,9 +47,10 @@ client_of() {
 # A Python environment in the cache whose only use is its package client.
 fetch_venv() {
   local venv=$assay_state/venv
-  if [[ ! -x $venv/bin/pip ]]; then
+  if [[ ! -f $venv/complete || ! -x $venv/bin/python ]]; then
     rm -rf "$venv"
-    python3 -m venv "$venv"
+    python3 -m venv "$venv" >&2 || return 1
+    touch "$venv/complete"
   fi
   echo "$venv"
 }
@@ -65,7 +66,9 @@ fetch_pypi() {
     package=${stem%-*} version=${stem##*-}
     which=(--no-binary "$package")
   fi
-  "$(fetch_venv)/bin/pip" --cache-dir "$assay_state/pip" --disable-pip-version-check \
+  local venv
+  venv=$(fetch_venv) || return 1
+  "$venv/bin/python" -m pip --cache-dir "$assay_state/pip" --disable-pip-version-check \
     download --no-deps "${which[@]}" "$package==$version"
 }
 
@@ -78,14 +81,17 @@ fetch_npm() {
 fetch_debian_trixie() {
   local package version
   IFS=_ read -r package version _ <<<"$1"
-  trixie_apt update &&
-    trixie_apt download "$package=$version"
+  with_trixie_lists download "$package=$version"
 }
 
 fetch_debian_trixie_source() {
   local package=${1%%_*}
-  trixie_apt update &&
-    trixie_apt source --download-only --tar-only "$package"
+  with_trixie_lists source --download-only --tar-only "$package"
+}
+
+# The lists are fetched when there are none, or when those of an earlier day do not serve any more.
+with_trixie_lists() {
+  trixie_apt "$@" || { trixie_apt update && trixie_apt "$@"; }
 }
 
 # trixie_apt ARG...: apt-get on Debian 13 alone, with lists and cache of its own: the machine's
