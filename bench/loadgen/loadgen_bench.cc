@@ -6,10 +6,14 @@
 #include <sched.h>
 #include <sys/mman.h>
 
+#include <cerrno>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
+#include <ctime>
 #include <filesystem>
+#include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -32,8 +36,9 @@ namespace {
 // So few that a measurement lasts about a millisecond: what else the host does then hits some pairs
 // and not all, and the median leaves it out.
 constexpr std::uint64_t kQueries = 5'000;
-constexpr std::uint64_t kScalingQueries = 50'000;  // per client; the others must be running too
+constexpr std::uint64_t kScalingQueries = 200'000;  // per client: time to be spread over the CPUs
 constexpr int kPairs = 101;
+constexpr int kScalingPairs = 41;
 constexpr int kMlperfPairs = 41;  // each starts and stops its logging threads
 
 // Pages for a record, as the controller of a run would own them.
@@ -155,18 +160,74 @@ Status bench_mlperf([[maybe_unused]] const Pages& pages) {
   return ok_status();
 }
 
+std::int64_t thread_cpu_ns() {
+  timespec time{};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+  return static_cast<std::int64_t>(time.tv_sec) * 1'000'000'000 + time.tv_nsec;
+}
+
+// Does nothing, but notes now and then what CPU time its client's thread has used: what a query
+// costs also where other programs take the CPUs away.
+class CpuTimeTarget : public loadgen::Target {
+ public:
+  explicit CpuTimeTarget(std::uint32_t clients) : marks_(clients) {}
+
+  Status issue(std::uint32_t client, std::uint64_t query) override {
+    Mark& mark = marks_[client];
+    if (query < loadgen::kUntimedQueryBase && mark.queries++ % kEvery == 0) mark.note();
+    return {};
+  }
+
+  // CPU time per query of all clients.
+  double ns_per_query() const {
+    double cpu_ns = 0;
+    double queries = 0;
+    for (const Mark& mark : marks_) {
+      cpu_ns += static_cast<double>(mark.last_ns - mark.first_ns);
+      queries += static_cast<double>((mark.notes - 1) * kEvery);
+    }
+    return cpu_ns / queries;
+  }
+
+ private:
+  static constexpr std::uint64_t kEvery = 2048;
+
+  struct alignas(64) Mark {
+    void note() {
+      last_ns = thread_cpu_ns();
+      if (notes++ == 0) first_ns = last_ns;
+    }
+    std::uint64_t queries = 0;
+    std::uint64_t notes = 0;
+    std::int64_t first_ns = 0;
+    std::int64_t last_ns = 0;
+  };
+  std::vector<Mark> marks_;
+};
+
 Status bench_scaling(const Pages& pages) {
   loadgen::NullTarget null_target;
   const std::uint32_t clients = usable_cpus();
   std::vector<double> together;
   std::vector<double> linear;
-  for (int pair = 0; pair < kPairs; ++pair) {
+  std::vector<double> cpu_alone;
+  std::vector<double> cpu_crowd;
+  for (int pair = 0; pair < kScalingPairs; ++pair) {
     ASSIGN_OR_RETURN(const double one, rate(null_target, 1, kScalingQueries, pages));
     ASSIGN_OR_RETURN(const double all, rate(null_target, clients, kScalingQueries, pages));
     linear.push_back(one * clients);
     together.push_back(all);
+    CpuTimeTarget alone(1);
+    CpuTimeTarget crowd(clients);
+    RETURN_IF_ERROR(rate(alone, 1, kScalingQueries, pages).status());
+    RETURN_IF_ERROR(rate(crowd, clients, kScalingQueries, pages).status());
+    cpu_alone.push_back(alone.ns_per_query());
+    cpu_crowd.push_back(crowd.ns_per_query());
   }
   print(fmt::format("loadgen_scaling_{}_clients_vs_linear", clients), together, linear, ">= 0.9");
+  // Needs idle CPUs; the CPU time per query shows what the clients cost each other without them.
+  fmt::print("# CPU time per query: {:.4g} ns with 1 client, {:.4g} ns with {}\n",
+             loadgen::median(cpu_alone), loadgen::median(cpu_crowd), clients);
   return ok_status();
 }
 
