@@ -1,0 +1,34 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "base/result.h"
+
+namespace assay::bench {
+
+// The CPU backend as a worker calls it: compiled, loaded and run through src/host, checks and all,
+// outputs into memory set aside beforehand. One intra-op thread.
+class AssayLoop {
+ public:
+  // `input` is one batch of the model's one FLOAT32 input; it outlives the loop.
+  static Result<std::unique_ptr<AssayLoop>> make(const std::filesystem::path& model,
+                                                 const std::vector<std::int64_t>& input_shape,
+                                                 std::span<const float> input);
+  ~AssayLoop();
+  AssayLoop(const AssayLoop&) = delete;
+  AssayLoop& operator=(const AssayLoop&) = delete;
+
+  Status run();
+  std::span<const float> output() const;  // of the last call
+
+ private:
+  struct State;
+  explicit AssayLoop(std::unique_ptr<State> state);
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace assay::bench

@@ -1,0 +1,98 @@
+#include "hand_loop.h"
+
+#include <dlfcn.h>
+#include <onnxruntime_cxx_api.h>
+
+#include <string>
+#include <utility>
+
+namespace assay::bench {
+namespace {
+
+// Initialises the C++ interface with the library that the backend opens too.
+Status open_onnxruntime() {
+  void* const library = dlopen(ASSAY_ONNXRUNTIME_LIBRARY, RTLD_NOW | RTLD_LOCAL);
+  if (library == nullptr) return unavailable(dlerror());  // NOLINT(concurrency-mt-unsafe)
+  const auto base = reinterpret_cast<const OrtApiBase* (*)()>(dlsym(library, "OrtGetApiBase"));
+  if (base == nullptr) return unavailable("no OrtGetApiBase");
+  Ort::InitApi(base()->GetApi(ORT_API_VERSION));
+  return ok_status();
+}
+
+std::vector<std::int64_t> at_batch(std::vector<std::int64_t> shape, std::int64_t batch) {
+  shape.front() = batch;
+  return shape;
+}
+
+std::size_t count_of(const std::vector<std::int64_t>& shape) {
+  std::size_t count = 1;
+  for (const std::int64_t dim : shape) count *= static_cast<std::size_t>(dim);
+  return count;
+}
+
+Ort::SessionOptions one_thread() {
+  Ort::SessionOptions options;
+  options.SetIntraOpNumThreads(1);
+  options.SetGraphOptimizationLevel(ORT_ENABLE_ALL);
+  return options;
+}
+
+}  // namespace
+
+struct HandLoop::State {
+  State(const std::filesystem::path& model, std::int64_t batch)
+      : env(ORT_LOGGING_LEVEL_ERROR, "hand"), session(env, model.c_str(), one_thread()) {
+    Ort::AllocatorWithDefaultOptions allocator;
+    input_name = session.GetInputNameAllocated(0, allocator).get();
+    output_name = session.GetOutputNameAllocated(0, allocator).get();
+    const Ort::TypeInfo input_type = session.GetInputTypeInfo(0);
+    const Ort::TypeInfo output_type = session.GetOutputTypeInfo(0);
+    input_shape = at_batch(input_type.GetTensorTypeAndShapeInfo().GetShape(), batch);
+    output_shape = at_batch(output_type.GetTensorTypeAndShapeInfo().GetShape(), batch);
+    input.resize(count_of(input_shape));
+    output.resize(count_of(output_shape));
+    const auto memory = Ort::MemoryInfo::CreateCpu(OrtDeviceAllocator, OrtMemTypeCPU);
+    input_value = Ort::Value::CreateTensor<float>(memory, input.data(), input.size(),
+                                                  input_shape.data(), input_shape.size());
+    output_value = Ort::Value::CreateTensor<float>(memory, output.data(), output.size(),
+                                                   output_shape.data(), output_shape.size());
+  }
+
+  Ort::Env env;
+  Ort::Session session;
+  std::string input_name;
+  std::string output_name;
+  std::vector<std::int64_t> input_shape;
+  std::vector<std::int64_t> output_shape;
+  std::vector<float> input;
+  std::vector<float> output;
+  Ort::Value input_value{nullptr};
+  Ort::Value output_value{nullptr};
+};
+
+Result<std::unique_ptr<HandLoop>> HandLoop::make(const std::filesystem::path& model,
+                                                 std::int64_t batch) {
+  static const Status opened = open_onnxruntime();
+  RETURN_IF_ERROR(opened);
+  try {
+    return std::unique_ptr<HandLoop>(new HandLoop(std::make_unique<State>(model, batch)));
+  } catch (const Ort::Exception& e) {
+    return Status(StatusCode::kUnknown, e.what());
+  }
+}
+
+HandLoop::HandLoop(std::unique_ptr<State> state) : state_(std::move(state)) {}
+HandLoop::~HandLoop() = default;
+
+const std::vector<std::int64_t>& HandLoop::input_shape() const { return state_->input_shape; }
+std::span<float> HandLoop::input() { return state_->input; }
+std::span<const float> HandLoop::output() const { return state_->output; }
+
+void HandLoop::run() {
+  const char* const input_name = state_->input_name.c_str();
+  const char* const output_name = state_->output_name.c_str();
+  state_->session.Run(Ort::RunOptions{nullptr}, &input_name, &state_->input_value, 1, &output_name,
+                      &state_->output_value, 1);
+}
+
+}  // namespace assay::bench
