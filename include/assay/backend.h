@@ -201,8 +201,8 @@ typedef struct assay_output_sink {
    * name, dtype, rank, shape, strides (NULL), size_bytes, memory_kind and device_id; the host
    * checks them against the signature and sets data: size_bytes writable bytes, aligned to 64,
    * content undefined, writable until the call returns (infer) or completes (submit). Every output
-   * is asked for exactly once per call; one without elements too. On failure data is NULL: end the
-   * call and return the same code.
+   * is asked for exactly once per call; one without elements too. Any thread, but one at a time for
+   * one request. On failure data is NULL: end the call and return the same code.
    */
   int32_t (*alloc_output)(void* context, uint32_t index, assay_tensor* output, assay_error* error);
 } assay_output_sink;
@@ -341,7 +341,8 @@ typedef struct assay_load_request {
   uint64_t cpu_count;
 } assay_load_request;
 
-/* One call. inputs[i] is the i-th input of the signature; checked by the host before. */
+/* One call. inputs[i] is the i-th input of the signature, checked by the host before: name, dtype,
+ * rank, shape, byte size; contiguous host memory, aligned at least to its elements. */
 typedef struct assay_infer_request {
   uint32_t struct_size;
   uint32_t reserved;

@@ -40,7 +40,7 @@ namespace detail ASSAY_HIDDEN_ {
               "\"" + std::string(name) + "\" is \"" + value + "\", wanted: " + wanted);
 }
 
-}  // namespace detail
+}  // namespace detail ASSAY_HIDDEN_
 
 inline std::string Document::text(std::string_view name) const { return require(name).value; }
 
@@ -104,7 +104,7 @@ std::string json_list(const Items& items, Write write) {
   return out += ']';
 }
 
-}  // namespace detail
+}  // namespace detail ASSAY_HIDDEN_
 
 inline std::string CompileResult::to_json() const {
   const std::string types = detail::json_list(input_type, json_quoted);

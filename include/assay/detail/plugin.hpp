@@ -384,7 +384,7 @@ struct Plugin {
   }
 };
 
-}  // namespace detail
+}  // namespace detail ASSAY_HIDDEN_
 
 inline void* Outputs::allocate(std::size_t index, const std::int64_t* shape, std::size_t rank) {
   if (index >= specs_->size()) {
