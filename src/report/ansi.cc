@@ -50,9 +50,8 @@ std::string blanks(std::string_view text, std::size_t columns) {
 }  // namespace
 
 Tone tone_of(std::string_view outcome) {
-  const auto* found =
-      std::find_if(kOutcomeTones.begin(), kOutcomeTones.end(),
-                   [&](const OutcomeTone& row) { return row.outcome == outcome; });
+  const auto* found = std::find_if(kOutcomeTones.begin(), kOutcomeTones.end(),
+                                   [&](const OutcomeTone& row) { return row.outcome == outcome; });
   return found == kOutcomeTones.end() ? Tone::kPlain : found->tone;
 }
 

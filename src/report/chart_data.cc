@@ -1,5 +1,8 @@
 #include <algorithm>
+#include <cmath>
+#include <cstdint>
 #include <nlohmann/json.hpp>
+#include <vector>
 
 #include "report/format.h"
 #include "report/html_sections.h"
@@ -10,19 +13,23 @@ namespace {
 constexpr std::size_t kMostBins = 96;
 constexpr std::size_t kMostPoints = 360;
 
+// As the record has it: whole numbers stay whole.
 Json member_or_null(const Json& object, std::string_view key) {
-  const auto value = number_at(object, key);
-  return value ? Json(*value) : Json(nullptr);
+  const Json& value = at(object, key);
+  return value.is_number() ? value : Json(nullptr);
 }
+
+// Nanoseconds without a fraction: more than a drawing can show.
+Json whole(double value) { return std::llround(value); }
 
 // {edges: [n + 1], counts: [n]}; neighbours are merged until there are few enough. A gap between
 // two bins becomes an empty one.
 Json histogram(const Json& bins) {
-  std::vector<double> edges;
+  std::vector<std::int64_t> edges;
   std::vector<std::uint64_t> counts;
   for (const Json& bin : bins) {
-    const double low = number_at(bin, "low_ns").value_or(0);
-    const double high = number_at(bin, "high_ns").value_or(low);
+    const std::int64_t low = std::llround(number_at(bin, "low_ns").value_or(0));
+    const std::int64_t high = std::llround(number_at(bin, "high_ns").value_or(0));
     if (!edges.empty() && low > edges.back()) {
       edges.push_back(low);
       counts.push_back(0);
@@ -33,7 +40,7 @@ Json histogram(const Json& bins) {
   }
   const std::size_t merge = (counts.size() + kMostBins - 1) / kMostBins;
   if (merge > 1) {
-    std::vector<double> few_edges{edges.front()};
+    std::vector<std::int64_t> few_edges{edges.front()};
     std::vector<std::uint64_t> few_counts;
     for (std::size_t i = 0; i < counts.size(); i += merge) {
       const std::size_t end = std::min(i + merge, counts.size());
@@ -65,10 +72,10 @@ Json course(const Json& points) {
       ++merged;
       ++i;
     }
-    round.push_back(this_round);
-    at_ns.push_back(time / static_cast<double>(merged));
-    mean.push_back(weight > 0 ? Json(sum / weight) : Json(nullptr));
-    max.push_back(weight > 0 ? Json(largest) : Json(nullptr));
+    round.push_back(whole(this_round));
+    at_ns.push_back(whole(time / static_cast<double>(merged)));
+    mean.push_back(weight > 0 ? whole(sum / weight) : Json(nullptr));
+    max.push_back(weight > 0 ? whole(largest) : Json(nullptr));
   }
   return {{"round", round}, {"at_ns", at_ns}, {"mean_ns", mean}, {"max_ns", max}};
 }

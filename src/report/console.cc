@@ -83,7 +83,8 @@ ConsoleStyle console_style_of(int fd) {
   ConsoleFacts facts;
   facts.is_terminal = ::isatty(fd) == 1;
   winsize size{};
-  if (facts.is_terminal && ::ioctl(fd, TIOCGWINSZ, &size) == 0) facts.terminal_columns = size.ws_col;
+  if (facts.is_terminal && ::ioctl(fd, TIOCGWINSZ, &size) == 0)
+    facts.terminal_columns = size.ws_col;
   facts.term = environment("TERM");
   facts.no_color = environment("NO_COLOR");
   facts.columns = environment("COLUMNS");
@@ -140,8 +141,8 @@ void ProgressConsole::end(std::string_view phase, std::string_view outcome,
                           std::string_view reason) {
   erase();
   const bool was_open = open_ && printable(phase) == phase_;
-  std::string text = painted(left_aligned(words(outcome), kOutcomeColumns), tone_of(outcome),
-                             style_.color);
+  std::string text =
+      painted(left_aligned(words(outcome), kOutcomeColumns), tone_of(outcome), style_.color);
   text += left_aligned(printable(phase), kPhaseColumns);
   if (was_open) text += right_aligned(elapsed_text(clock_ns_() - began_ns_), 12);
   if (!reason.empty()) text += (was_open ? "  " : "") + printable(reason);
@@ -174,11 +175,11 @@ std::string ProgressConsole::live_text(std::int64_t now) const {
   if (share.empty()) left = elapsed_text(now - began_ns_);
   // What matters least goes first when the line is too narrow.
   const auto width = static_cast<std::size_t>(std::max(10, style_.columns - 1));
-  for (const auto& parts : std::vector<std::vector<std::string>>{
-           {phase_, activity_, progress, share, rate_text, left},
-           {phase_, activity_, share, rate_text, left},
-           {phase_, share, rate_text, left},
-           {phase_, share, left}}) {
+  for (const auto& parts :
+       std::vector<std::vector<std::string>>{{phase_, activity_, progress, share, rate_text, left},
+                                             {phase_, activity_, share, rate_text, left},
+                                             {phase_, share, rate_text, left},
+                                             {phase_, share, left}}) {
     if (std::string text = joined(parts); width_of(text) <= width) return text;
   }
   return cut_to(joined({phase_, share}), width);

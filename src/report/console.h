@@ -28,7 +28,7 @@ ConsoleStyle console_style_of(int fd);
 // The same rules on given facts; what console_style_of calls.
 struct ConsoleFacts {
   bool is_terminal = false;
-  int terminal_columns = 0;  // 0: not known
+  int terminal_columns = 0;                            // 0: not known
   std::optional<std::string> term, no_color, columns;  // environment
 };
 ConsoleStyle console_style(const ConsoleFacts& facts);

@@ -11,5 +11,6 @@ extern const std::string_view report_css;          // assets/report.css
 extern const std::string_view report_js;           // assets/report.js
 extern const std::string_view uPlot_min_css;       // the chart library
 extern const std::string_view uPlot_iife_min_js;
+extern const std::string_view LICENSE;  // of the chart library
 
 }  // namespace assay::report::embedded

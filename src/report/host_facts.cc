@@ -22,10 +22,10 @@ namespace {
 // What can change the result of arithmetic (width and order of sums, fused rounding, reduced
 // precision) or its speed by a factor. x86 names first, then Arm's.
 constexpr std::array<std::string_view, 22> kNumericFlags{
-    "sse4_2",      "avx",         "avx2",         "fma",      "f16c",      "avx_vnni",
-    "avx512f",     "avx512bw",    "avx512vl",     "avx512dq", "avx512_vnni", "avx512_bf16",
-    "avx512_fp16", "amx_tile",    "amx_bf16",     "amx_int8", "asimd",     "asimdhp",
-    "asimddp",     "sve",         "bf16",         "i8mm"};
+    "sse4_2",      "avx",      "avx2",     "fma",      "f16c",        "avx_vnni",
+    "avx512f",     "avx512bw", "avx512vl", "avx512dq", "avx512_vnni", "avx512_bf16",
+    "avx512_fp16", "amx_tile", "amx_bf16", "amx_int8", "asimd",       "asimdhp",
+    "asimddp",     "sve",      "bf16",     "i8mm"};
 
 constexpr std::uint64_t kLargestFileBytes = 8 * 1024 * 1024;
 
@@ -289,7 +289,8 @@ std::optional<int> parse_cpu_list_count(std::string_view text) {
   for_each_piece(trimmed(text), ',', [&](std::string_view range) {
     const std::size_t dash = range.find('-');
     const auto low = parse_whole<int>(range.substr(0, dash));
-    const auto high = dash == std::string_view::npos ? low : parse_whole<int>(range.substr(dash + 1));
+    const auto high =
+        dash == std::string_view::npos ? low : parse_whole<int>(range.substr(dash + 1));
     if (!low || !high || *low < 0 || *high < *low) {
       valid = false;
       return;

@@ -30,8 +30,8 @@ TEST(ParseCpuinfo, ReadsTheFirstProcessorAndCountsAll) {
 }
 
 TEST(ParseCpuinfo, ArmNamesNoModelAndCallsFlagsFeatures) {
-  const CpuInfo info = parse_cpuinfo(
-      "processor\t: 0\nFeatures\t: fp asimd sve\nCPU implementer\t: 0x41\n");
+  const CpuInfo info =
+      parse_cpuinfo("processor\t: 0\nFeatures\t: fp asimd sve\nCPU implementer\t: 0x41\n");
   EXPECT_EQ(info.model, std::nullopt);
   EXPECT_THAT(info.vendor, Optional(std::string("0x41")));
   EXPECT_THAT(info.flags, ElementsAre("fp", "asimd", "sve"));

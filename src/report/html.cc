@@ -61,9 +61,9 @@ std::string shown_time(const std::string& utc) {
 std::string masthead(const Json& result) {
   std::string facts = escape_html(string_at(result, "hardware_type"));
   const Json& provenance = at(result, "provenance");
-  for (const std::string& fact :
-       {string_at(at(provenance, "backend"), "version"),
-        string_at(at(provenance, "host"), "cpu_model"), shown_time(string_at(result, "started_utc"))}) {
+  for (const std::string& fact : {string_at(at(provenance, "backend"), "version"),
+                                  string_at(at(provenance, "host"), "cpu_model"),
+                                  shown_time(string_at(result, "started_utc"))}) {
     if (!fact.empty()) facts += "<span>" + escape_html(fact) + "</span>";
   }
   std::string links;
@@ -85,23 +85,26 @@ std::string sections(const Json& result) {
 
 std::string scripts(const Json& result, const HtmlAssets& assets) {
   return fmt::format(
-      "<script type=\"application/json\" id=\"chart-data\">{}</script>\n<script>\n{}\n</script>\n"
+      "<!-- uPlot:\n{}\n-->\n<script type=\"application/json\" "
+      "id=\"chart-data\">{}</script>\n<script>\n{}\n</script>\n"
       "<script>\n{}\n</script>\n",
-      json_for_script(chart_data(result)), assets.chart_script, assets.script);
+      assets.chart_licence, json_for_script(chart_data(result)), assets.chart_script,
+      assets.script);
 }
 
 }  // namespace
 
 const HtmlAssets& default_assets() {
   static const HtmlAssets assets{embedded::report_css, embedded::report_js, embedded::uPlot_min_css,
-                                 embedded::uPlot_iife_min_js};
+                                 embedded::uPlot_iife_min_js, embedded::LICENSE};
   return assets;
 }
 
 std::string render_html(const Json& result, const HtmlAssets& assets) {
   std::string page = "<!doctype html>\n<html lang=\"en\">\n";
   page += head(result, assets);
-  page += "<body>\n<a class=\"skip\" href=\"#verdict\">Skip to the verdict</a>\n<div class=\"page\">\n";
+  page +=
+      "<body>\n<a class=\"skip\" href=\"#verdict\">Skip to the verdict</a>\n<div class=\"page\">\n";
   page += masthead(result);
   page += "<main>\n" + sections(result) + "</main>\n";
   page += fmt::format(

@@ -11,10 +11,11 @@ namespace assay::report {
 
 // What is inlined. default_assets() has this build's own; a test gives stand-ins.
 struct HtmlAssets {
-  std::string_view style;         // CSS of the page
-  std::string_view script;        // draws the charts
-  std::string_view chart_style;   // of the chart library
-  std::string_view chart_script;  // the chart library
+  std::string_view style;          // CSS of the page
+  std::string_view script;         // draws the charts
+  std::string_view chart_style;    // of the chart library
+  std::string_view chart_script;   // the chart library
+  std::string_view chart_licence;  // its notice, which goes with it; plain text
 };
 const HtmlAssets& default_assets();
 

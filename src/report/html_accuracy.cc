@@ -18,12 +18,12 @@ std::string interval_text(std::string_view metric, const Json& interval) {
 std::string accuracy_sentence(const Json& accuracy) {
   const std::string metric = string_at(accuracy, "metric");
   const std::string interval = interval_text(metric, list_at(accuracy, "interval"));
-  std::string text =
-      fmt::format("{} is {} over {} samples", metric_name(metric),
-                  format_metric(metric, number_at(accuracy, "value")),
-                  count_or_missing(accuracy, "n"));
+  std::string text = fmt::format("{} is {} over {} samples", metric_name(metric),
+                                 format_metric(metric, number_at(accuracy, "value")),
+                                 count_or_missing(accuracy, "n"));
   if (!interval.empty()) {
-    text += fmt::format("; over all samples like these it lies between {} (95 % interval)", interval);
+    text +=
+        fmt::format("; over all samples like these it lies between {} (95 % interval)", interval);
     const std::size_t to = text.rfind(" to ");
     text.replace(to, 4, " and ");
   }
@@ -36,10 +36,10 @@ std::string metrics_table(const Json& accuracy) {
   const auto row = [&](const std::string& metric, std::optional<double> value,
                        std::string_view interval, std::optional<double> reference,
                        std::string_view reference_interval) {
-    table.add_row({escape_html(metric_name(metric)), escape_html(format_metric(metric, value)),
-                   escape_html(interval.empty() ? kMissing : interval),
-                   figure_with_note(escape_html(format_metric(metric, reference)),
-                                    reference_interval)});
+    table.add_row(
+        {escape_html(metric_name(metric)), escape_html(format_metric(metric, value)),
+         escape_html(interval.empty() ? kMissing : interval),
+         figure_with_note(escape_html(format_metric(metric, reference)), reference_interval)});
   };
   const std::string metric = string_at(accuracy, "metric");
   row(metric, number_at(accuracy, "value"), interval_text(metric, list_at(accuracy, "interval")),
@@ -99,31 +99,39 @@ std::string ulp_text(const Json& output) {
 }
 
 std::string numeric_table(const Json& outputs) {
-  HtmlTable table("Difference from the reference, per output",
-                  {{"Output"}, {"Largest", true}, {"Mean", true}, {"RMSE", true},
-                   {"Largest relative", true}, {"Cosine", true}, {"SNR", true},
-                   {"Last places, P99", true}, {"NaN or Inf mismatches", true}, {"Judged"}});
+  HtmlTable table("Difference from the reference, per output", {{"Output"},
+                                                                {"Largest", true},
+                                                                {"Mean", true},
+                                                                {"RMSE", true},
+                                                                {"Largest relative", true},
+                                                                {"Cosine", true},
+                                                                {"SNR", true},
+                                                                {"Last places, P99", true},
+                                                                {"NaN or Inf mismatches", true},
+                                                                {"Judged"}});
   for (const Json& output : outputs) {
     const auto snr = number_at(output, "snr_db");
-    const std::string snr_text = snr                            ? format_number(*snr) + " dB"
+    const std::string snr_text = snr                               ? format_number(*snr) + " dB"
                                  : bool_at(output, "snr_infinite") ? "infinite"
-                                                                : std::string(kMissing);
-    table.add_row(
-        {figure_with_note(escape_html(string_at(output, "output")),
-                          fmt::format("{}, {} values", string_at(output, "dtype"),
-                                      count_or_missing(output, "elements"))),
-         number_or_missing(output, "max_abs"), number_or_missing(output, "mean_abs"),
-         number_or_missing(output, "rmse"), number_or_missing(output, "max_rel"),
-         number_or_missing(output, "cosine", 6), escape_html(snr_text), ulp_text(output),
-         count_or_missing(output, "nonfinite_mismatches"), badge(string_at(output, "judged"))});
+                                                                   : std::string(kMissing);
+    table.add_row({figure_with_note(escape_html(string_at(output, "output")),
+                                    fmt::format("{}, {} values", string_at(output, "dtype"),
+                                                count_or_missing(output, "elements"))),
+                   number_or_missing(output, "max_abs"), number_or_missing(output, "mean_abs"),
+                   number_or_missing(output, "rmse"), number_or_missing(output, "max_rel"),
+                   number_or_missing(output, "cosine", 6), escape_html(snr_text), ulp_text(output),
+                   count_or_missing(output, "nonfinite_mismatches"),
+                   badge(string_at(output, "judged"))});
   }
   return table.html();
 }
 
 std::string worst_table(const Json& output) {
-  HtmlTable table("Worst samples of " + string_at(output, "output"),
-                  {{"Sample", true}, {"Element", true}, {"Got", true}, {"Reference", true},
-                   {"Difference", true}});
+  HtmlTable table("Worst samples of " + string_at(output, "output"), {{"Sample", true},
+                                                                      {"Element", true},
+                                                                      {"Got", true},
+                                                                      {"Reference", true},
+                                                                      {"Difference", true}});
   for (const Json& worst : list_at(output, "worst")) {
     const bool nonfinite = number_at(worst, "nonfinite_mismatches").value_or(0) > 0;
     table.add_row({text_or_missing(worst, "sample_id"), text_or_missing(worst, "element"),
@@ -175,12 +183,12 @@ std::string difference_charts(const Json& output, std::size_t index) {
                               number_or_missing(output, "std_abs")));
   }
   if (!list_at(absolute, "counts").empty()) {
-    html += chart("magnitude", index, "Differences by size",
-                  fmt::format("Share of values by |got less reference|, each bar twice the size of "
-                              "the one before; mean {}, largest {}, {} values are equal",
-                              number_or_missing(output, "mean_abs"),
-                              number_or_missing(output, "max_abs"),
-                              count_or_missing(absolute, "zeros")));
+    html += chart(
+        "magnitude", index, "Differences by size",
+        fmt::format("Share of values by |got less reference|, each bar twice the size of "
+                    "the one before; mean {}, largest {}, {} values are equal",
+                    number_or_missing(output, "mean_abs"), number_or_missing(output, "max_abs"),
+                    count_or_missing(absolute, "zeros")));
   }
   return html.empty() ? "" : element("div", "\n" + html, "charts") + "\n";
 }
@@ -207,8 +215,10 @@ std::string accuracy_section(const Json& result) {
   }
   std::string html = paragraph(accuracy_sentence(accuracy), "lead");
   if (bool_at(accuracy, "calibrated_on_evaluation_data")) {
-    html += paragraph("Calibrated on evaluation data: the backend saw samples of this evaluation "
-                      "while it compiled, so the figure flatters it.", "alert");
+    html += paragraph(
+        "Calibrated on evaluation data: the backend saw samples of this evaluation "
+        "while it compiled, so the figure flatters it.",
+        "alert");
   }
   if (const std::string note = string_at(accuracy, "note"); !note.empty()) {
     html += paragraph(words(note) + ".");
@@ -240,14 +250,17 @@ std::string numeric_section(const Json& result) {
 }
 
 std::string stability_section(const Json& result) {
-  HtmlTable table("Stability by axis",
-                  {{"Axis"}, {"N", true}, {"Differing", true}, {"Largest difference", true},
-                   {"Label flips", true}, {"Rate at most (95 %)", true}, {"Suspected cause"}});
+  HtmlTable table("Stability by axis", {{"Axis"},
+                                        {"N", true},
+                                        {"Differing", true},
+                                        {"Largest difference", true},
+                                        {"Label flips", true},
+                                        {"Rate at most (95 %)", true},
+                                        {"Suspected cause"}});
   for (const Json& axis : list_at(result, "stability")) {
     table.add_row({escape_html(words(string_at(axis, "axis"))), count_or_missing(axis, "n"),
                    count_or_missing(axis, "differing"), number_or_missing(axis, "max_abs"),
-                   count_or_missing(axis, "label_flips"),
-                   share_of_elements(axis, "rate_upper_95"),
+                   count_or_missing(axis, "label_flips"), share_of_elements(axis, "rate_upper_95"),
                    escape_html(text_or_missing(axis, "suspected_cause"))});
   }
   if (!table.empty()) return section("stability", "Stability", table.html());
@@ -256,7 +269,8 @@ std::string stability_section(const Json& result) {
     if (string_at(item, "what") == "stability") why = string_at(item, "why");
   }
   return section("stability", "Stability",
-                 paragraph("Not tested: " + why + ". Nothing here says that the same input always "
+                 paragraph("Not tested: " + why +
+                           ". Nothing here says that the same input always "
                            "gives the same output."));
 }
 

@@ -192,22 +192,23 @@ std::string host_remarks(const Json& row) {
 
 std::string time_chart(const Json& row, std::size_t index) {
   if (list_at(row, "latency_over_time").empty()) return "";
-  return chart("time", index, "Latency over time",
-               fmt::format("Mean and largest latency of each slice of the run, {} rounds one after "
-                           "another; first to last third {}",
-                           list_at(row, "rounds").size(),
-                           number_at(row, "third_drift")
-                               ? format_percent(*number_at(row, "third_drift"))
-                               : "not known"));
+  return chart(
+      "time", index, "Latency over time",
+      fmt::format("Mean and largest latency of each slice of the run, {} rounds one after "
+                  "another; first to last third {}",
+                  list_at(row, "rounds").size(),
+                  number_at(row, "third_drift") ? format_percent(*number_at(row, "third_drift"))
+                                                : "not known"));
 }
 
 std::string distribution_chart(const Json& row, std::size_t index) {
   if (list_at(row, "latency_histogram").empty()) return "";
   const Json& latency = at(row, "latency_ns");
-  return chart("histogram", index, "Distribution of latencies",
-               fmt::format("How often each latency occurred; half the calls took at most {}, the "
-                           "slowest {}",
-                           duration_or_missing(latency, "p50"), duration_or_missing(latency, "max")));
+  return chart(
+      "histogram", index, "Distribution of latencies",
+      fmt::format("How often each latency occurred; half the calls took at most {}, the "
+                  "slowest {}",
+                  duration_or_missing(latency, "p50"), duration_or_missing(latency, "max")));
 }
 
 std::string row_details(const Json& row, std::size_t index) {
@@ -215,8 +216,8 @@ std::string row_details(const Json& row, std::size_t index) {
       fmt::format("<h3>Batch size {}, {} {} {}</h3>\n", count_or_missing(row, "batch_size"),
                   count_or_missing(row, "clients"),
                   number_at(row, "clients") == 1.0 ? "client" : "clients", standing_badges(row));
-  html += text_list(list_at(row, "reasons"), "alert bad") + text_list(list_at(row, "notes"), "alert") +
-          host_remarks(row);
+  html += text_list(list_at(row, "reasons"), "alert bad") +
+          text_list(list_at(row, "notes"), "alert") + host_remarks(row);
   if (index < kMostCharted) {
     const std::string charts = time_chart(row, index) + distribution_chart(row, index);
     if (!charts.empty()) html += element("div", "\n" + charts, "charts") + "\n";
@@ -230,19 +231,19 @@ std::string row_details(const Json& row, std::size_t index) {
 
 std::string overview_charts(const Json& rows) {
   const auto measured = std::count_if(rows.begin(), rows.end(), [](const Json& row) {
-    return number_at(row, "qps").has_value() ||
-           number_at(at(row, "latency_ns"), "p50").has_value();
+    return number_at(row, "qps").has_value() || number_at(at(row, "latency_ns"), "p50").has_value();
   });
   if (measured == 0) return "";
-  return element("div",
-                 "\n" +
-                     chart("rates", 0, "Rate by batch size",
-                           "Samples per second of each row, with its 95 % interval; the table above "
-                           "has the figures") +
-                     chart("latencies", 0, "Latency by batch size",
-                           "P50 and P99 of each row, with their 95 % intervals; the table above has "
-                           "the figures"),
-                 "charts") +
+  return element(
+             "div",
+             "\n" +
+                 chart("rates", 0, "Rate by batch size",
+                       "Samples per second of each row, with its 95 % interval; the table above "
+                       "has the figures") +
+                 chart("latencies", 0, "Latency by batch size",
+                       "P50 and P99 of each row, with their 95 % intervals; the table above has "
+                       "the figures"),
+             "charts") +
          "\n";
 }
 
@@ -262,11 +263,10 @@ std::string harness_text(const Json& result) {
   const Json& harness = at(result, "harness");
   const auto overhead = number_at(harness, "overhead_ns_p50");
   if (!overhead) return "";
-  return paragraph(
-      fmt::format("Assay's own cost, measured on a backend that does nothing: {} per call, of which "
-                  "{} are inside a latency.",
-                  format_duration_ns(*overhead, 3),
-                  duration_or_missing(harness, "stamped_ns_p50", 3)));
+  return paragraph(fmt::format(
+      "Assay's own cost, measured on a backend that does nothing: {} per call, of which "
+      "{} are inside a latency.",
+      format_duration_ns(*overhead, 3), duration_or_missing(harness, "stamped_ns_p50", 3)));
 }
 
 }  // namespace
@@ -274,14 +274,15 @@ std::string harness_text(const Json& result) {
 std::string performance_section(const Json& result) {
   const Json& rows = list_at(result, "performance");
   if (rows.empty()) {
-    return section("performance", "Performance",
-                   paragraph("No row was measured; the phases below say why.") +
-                       vendor_claims(result));
+    return section(
+        "performance", "Performance",
+        paragraph("No row was measured; the phases below say why.") + vendor_claims(result));
   }
   std::string html = paragraph(
       "Each client submits a batch, waits for it and submits the next. QPS counts samples, latency "
       "is of a batch. Below a figure stands its 95 % interval, or how large the percentile is at "
-      "most with 99 % confidence.", "lead");
+      "most with 99 % confidence.",
+      "lead");
   if (const std::string region = string_at(at(result, "provenance"), "timed_region");
       !region.empty()) {
     html += paragraph("Timed: " + region + ".");

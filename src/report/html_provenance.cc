@@ -140,8 +140,9 @@ std::string raw_records(const Json& result) {
                    bytes_or_missing(record, "size_bytes")});
   }
   if (table.empty()) {
-    return paragraph("Raw records were not kept; --keep-raw keeps every latency, so that the figures "
-                     "can be computed again.");
+    return paragraph(
+        "Raw records were not kept; --keep-raw keeps every latency, so that the figures "
+        "can be computed again.");
   }
   return table.html();
 }
@@ -151,22 +152,30 @@ struct Term {
   const char* meaning;
 };
 constexpr std::array<Term, 12> kTerms{{
-    {"QPS", "Samples completed in the measured window, divided by its length. Never derived from a "
-            "rounded average."},
-    {"Latency", "From the moment a batch was meant to start to the moment its outputs were in host "
-                "memory."},
-    {"Percentile", "P99 is the smallest recorded latency that at least 99 % of the calls did not "
-                   "exceed (nearest rank)."},
-    {"At most", "The upper confidence bound: were the run repeated, the true percentile would lie "
-                "below it 99 times in 100."},
-    {"Withheld", "Too few independent calls to bound that percentile; the number that it takes "
-                 "stands beside."},
-    {"Interval", "Where the true figure lies with 95 % confidence, differences between rounds and "
-                 "dependence between calls included."},
-    {"Valid", "No call failed, the books balance (rate times latency is what was in flight), and the "
-              "outputs of the timed run are those of the accuracy run."},
-    {"Stable", "Rounds differ by at most 3 % (coefficient of variation), first and last third by at "
-               "most 5 %."},
+    {"QPS",
+     "Samples completed in the measured window, divided by its length. Never derived from a "
+     "rounded average."},
+    {"Latency",
+     "From the moment a batch was meant to start to the moment its outputs were in host "
+     "memory."},
+    {"Percentile",
+     "P99 is the smallest recorded latency that at least 99 % of the calls did not "
+     "exceed (nearest rank)."},
+    {"At most",
+     "The upper confidence bound: were the run repeated, the true percentile would lie "
+     "below it 99 times in 100."},
+    {"Withheld",
+     "Too few independent calls to bound that percentile; the number that it takes "
+     "stands beside."},
+    {"Interval",
+     "Where the true figure lies with 95 % confidence, differences between rounds and "
+     "dependence between calls included."},
+    {"Valid",
+     "No call failed, the books balance (rate times latency is what was in flight), and the "
+     "outputs of the timed run are those of the accuracy run."},
+    {"Stable",
+     "Rounds differ by at most 3 % (coefficient of variation), first and last third by at "
+     "most 5 %."},
     {"Noisy host", "Something else used the machine while the row ran: do not compare the row."},
     {"Cosine, SNR", "Direction and size of the error over all values: 1 and infinite are exact."},
     {"Last places", "Distance in units in the last place of the coarser data type."},
@@ -182,10 +191,10 @@ std::string compile_section(const Json& result) {
   }
   const Json& declared = at(compile, "declared");
   const Json& measured = at(compile, "measured");
-  std::string html = paragraph(
-      fmt::format("Compiling took {} and at most {} of memory.",
-                  duration_or_missing(measured, "wall_ns"),
-                  bytes_or_missing(measured, "peak_rss_bytes")), "lead");
+  std::string html = paragraph(fmt::format("Compiling took {} and at most {} of memory.",
+                                           duration_or_missing(measured, "wall_ns"),
+                                           bytes_or_missing(measured, "peak_rss_bytes")),
+                               "lead");
   HtmlTable table("What the backend declared beside what Assay measured",
                   {{""}, {"Declared by the backend"}, {"Measured by Assay"}});
   for (const CompileFact& fact : kCompileFacts) {
@@ -208,10 +217,10 @@ std::string phases_section(const Json& result) {
     std::string remark = words(string_at(phase, "reason"));
     if (bool_at(phase, "cached")) remark = "From an earlier run with the same inputs";
     if (const std::string log = string_at(phase, "log"); !log.empty()) remark += " (" + log + ")";
-    table.add_row({escape_html(name), badge(string_at(phase, "outcome")),
-                   skipped ? std::string(kMissing)
-                           : escape_html(duration_or_missing(phase, "wall_ns")),
-                   bytes_or_missing(phase, "peak_rss_bytes"), escape_html(remark)});
+    table.add_row(
+        {escape_html(name), badge(string_at(phase, "outcome")),
+         skipped ? std::string(kMissing) : escape_html(duration_or_missing(phase, "wall_ns")),
+         bytes_or_missing(phase, "peak_rss_bytes"), escape_html(remark)});
   }
   return section("phases", "Phases",
                  table.empty() ? paragraph("No phase was begun.") : table.html());
@@ -222,11 +231,11 @@ std::string questions_section(const Json& result) {
                   {{"Question"}, {"Answer"}, {"From"}});
   for (const Json& question : list_at(result, "questions")) {
     const bool answered = !at(question, "answer").is_null();
-    table.add_row({figure_with_note(escape_html(string_at(question, "name")),
-                                    string_at(question, "note")),
-                   answered ? element("code", escape_html(text_or_missing(question, "answer")))
-                            : "no answer, and no default",
-                   escape_html(words(string_at(question, "source")))});
+    table.add_row(
+        {figure_with_note(escape_html(string_at(question, "name")), string_at(question, "note")),
+         answered ? element("code", escape_html(text_or_missing(question, "answer")))
+                  : "no answer, and no default",
+         escape_html(words(string_at(question, "source")))});
   }
   return section("questions", "Questions and answers",
                  table.empty() ? paragraph("The backend asked nothing.") : table.html());
@@ -238,15 +247,16 @@ std::string provenance_section(const Json& result) {
   for (const ProvenancePart& part : kParts) {
     const Json& object = at(provenance, part.key);
     html += element("h3", part.title) + "\n";
-    html += object.is_object() && !object.empty() ? object_facts(object) : paragraph("Not recorded.");
+    html +=
+        object.is_object() && !object.empty() ? object_facts(object) : paragraph("Not recorded.");
   }
   html += element("h3", "Raw records") + "\n" + raw_records(result);
   return section("provenance", "Provenance", html);
 }
 
 std::string repeat_section(const Json& result) {
-  std::string html = paragraph("The command of this run:") +
-                     command_block(string_at(result, "command"));
+  std::string html =
+      paragraph("The command of this run:") + command_block(string_at(result, "command"));
   for (const Json& item : list_at(result, "reproduce")) {
     const std::string command = string_at(item, "command");
     if (command == string_at(result, "command")) continue;

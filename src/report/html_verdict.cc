@@ -18,7 +18,8 @@ struct VerdictLook {
 constexpr VerdictLook kLooks[] = {
     {"pass", "good", "<path d=\"M6.5 12.5l3.8 3.8 7.4-8\"/>"},
     {"fail", "bad", "<path d=\"M8 8l8 8M16 8l-8 8\"/>"},
-    {"inconclusive", "caution", "<path d=\"M9 9.3a3 3 0 1 1 4.2 3c-.9.5-1.2 1-1.2 1.9M12 17.2v.1\"/>"},
+    {"inconclusive", "caution",
+     "<path d=\"M9 9.3a3 3 0 1 1 4.2 3c-.9.5-1.2 1-1.2 1.9M12 17.2v.1\"/>"},
     {"incomplete", "bad", "<path d=\"M12 7v6.2M12 16.8v.1\"/>"},
 };
 
@@ -87,7 +88,8 @@ std::string panel(const Json& result) {
   const std::string verdict = string_at(result, "verdict");
   const VerdictLook& look = look_of(verdict);
   return fmt::format(
-      "<div class=\"verdict {}\">\n<svg viewBox=\"0 0 24 24\" aria-hidden=\"true\"><circle cx=\"12\" "
+      "<div class=\"verdict {}\">\n<svg viewBox=\"0 0 24 24\" aria-hidden=\"true\"><circle "
+      "cx=\"12\" "
       "cy=\"12\" r=\"11\"/>{}</svg>\n<div><p class=\"word\">{}</p>\n{}</div>\n</div>\n",
       look.tone, look.icon, escape_html(words(verdict)), paragraph(verdict_sentence(result)));
 }
@@ -130,7 +132,8 @@ std::string performance_tiles(const Json& result) {
     const auto p50 = number_at(at(row, "latency_ns"), "p50");
     if (!bool_at(row, "valid")) continue;
     if (qps && (!fastest || *qps > *number_at(*fastest, "qps"))) fastest = &row;
-    if (p50 && (!quickest || *p50 < *number_at(at(*quickest, "latency_ns"), "p50"))) quickest = &row;
+    if (p50 && (!quickest || *p50 < *number_at(at(*quickest, "latency_ns"), "p50")))
+      quickest = &row;
   }
   const auto where = [](const Json& row) {
     const bool one = number_at(row, "clients") == 1.0;
@@ -170,7 +173,8 @@ std::string notices(const Json& result) {
   std::string html;
   const Json& warnings = list_at(result, "warnings");
   if (!warnings.empty()) {
-    html += "<div class=\"notice caution\">\n<h3>Warnings</h3>\n" + text_list(warnings) + "</div>\n";
+    html +=
+        "<div class=\"notice caution\">\n<h3>Warnings</h3>\n" + text_list(warnings) + "</div>\n";
   }
   Json notes = list_at(result, "notes");
   if (bool_at(result, "self_comparison")) {
@@ -179,8 +183,9 @@ std::string notices(const Json& result) {
                  "between the two say nothing about the hardware.");
   }
   if (string_at(at(at(result, "provenance"), "model"), "weights") == "seeded_random") {
-    notes.insert(notes.begin(), "The weights are seeded random numbers: the figures tell speed and "
-                                "numerics, and nothing about accuracy.");
+    notes.insert(notes.begin(),
+                 "The weights are seeded random numbers: the figures tell speed and "
+                 "numerics, and nothing about accuracy.");
   }
   if (!notes.empty()) {
     html += "<div class=\"notice\">\n<h3>Notes</h3>\n" + text_list(notes) + "</div>\n";

@@ -12,7 +12,7 @@
 namespace assay::report {
 namespace {
 
-constexpr std::array<std::string_view, 9> kUnits{" ns", " µs", " ms", " s",  " %",
+constexpr std::array<std::string_view, 9> kUnits{" ns", " µs",  " ms",  " s",  " %",
                                                  " dB", " KiB", " MiB", " GiB"};
 
 std::string_view tone_class(std::string_view outcome) {
@@ -74,7 +74,8 @@ std::string prose(std::string_view text) {
   for (const std::string_view unit : kUnits) {
     for (std::size_t at = 0; (at = html.find(unit, at)) != std::string::npos; at += unit.size()) {
       const std::size_t end = at + unit.size();
-      const bool whole = end == html.size() || std::isalnum(static_cast<unsigned char>(html[end])) == 0;
+      const bool whole =
+          end == html.size() || std::isalnum(static_cast<unsigned char>(html[end])) == 0;
       if (whole && at > 0 && std::isdigit(static_cast<unsigned char>(html[at - 1])) != 0) {
         html.replace(at, 1, "\u00a0");
       }
@@ -159,7 +160,8 @@ std::string HtmlTable::html() const {
     body += element("tr", cells) + "\n";
   }
   return fmt::format(
-      "<div class=\"table{}\"><table>\n<caption>{}</caption>\n<thead><tr>{}</tr></thead>\n<tbody>\n{}"
+      "<div "
+      "class=\"table{}\"><table>\n<caption>{}</caption>\n<thead><tr>{}</tr></thead>\n<tbody>\n{}"
       "</tbody>\n</table></div>\n",
       compact_ ? " compact" : "", escape_html(caption_), head, body);
 }
@@ -180,8 +182,10 @@ std::string FactList::html() const {
 std::string chart(std::string_view kind, std::size_t index, std::string_view title,
                   std::string_view description) {
   return fmt::format(
-      "<figure class=\"chart\">\n<figcaption>{0}</figcaption>\n<div class=\"plot\" data-chart=\"{1}\" "
-      "data-index=\"{2}\" role=\"img\" aria-label=\"{0}: {3}\"></div>\n<p class=\"describe\">{3}</p>\n"
+      "<figure class=\"chart\">\n<figcaption>{0}</figcaption>\n<div class=\"plot\" "
+      "data-chart=\"{1}\" "
+      "data-index=\"{2}\" role=\"img\" aria-label=\"{0}: {3}\"></div>\n<p "
+      "class=\"describe\">{3}</p>\n"
       "</figure>\n",
       escape_html(title), kind, index, prose(description));
 }

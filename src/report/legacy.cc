@@ -98,8 +98,8 @@ void add_differences(const Json& result, Json& accuracy) {
   accuracy["Max Diff"] = number_or_null(pooled.max_abs);
   accuracy["Max Rel-Diff"] = number_or_null(pooled.max_rel);
   accuracy["Mean Rel-Diff"] = number_or_null(mean_rel);
-  accuracy["Diff Dist"] = list_at(result, "numeric").empty() ? Json(nullptr)
-                                                             : Json("report.html#numeric");
+  accuracy["Diff Dist"] =
+      list_at(result, "numeric").empty() ? Json(nullptr) : Json("report.html#numeric");
 }
 
 Json accuracy(const Json& result) {

@@ -31,7 +31,8 @@ std::string table(const std::vector<Column>& columns,
     std::string text(kIndent);
     for (std::size_t i = 0; i < columns.size(); ++i) {
       if (i > 0) text += "  ";
-      text += columns[i].right ? right_aligned(cell(i), widths[i]) : left_aligned(cell(i), widths[i]);
+      text +=
+          columns[i].right ? right_aligned(cell(i), widths[i]) : left_aligned(cell(i), widths[i]);
     }
     text.erase(text.find_last_not_of(' ') + 1);
     return text + "\n";
@@ -44,8 +45,9 @@ std::string table(const std::vector<Column>& columns,
 std::string headline(const Json& result, const ConsoleStyle& style) {
   const std::string verdict = string_at(result, "verdict");
   std::string word = verdict;
-  std::transform(word.begin(), word.end(), word.begin(),
-                 [](char c) { return c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c; });
+  std::transform(word.begin(), word.end(), word.begin(), [](char c) {
+    return c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c;
+  });
   return fmt::format("\n{}  {} on {}{}\n", painted(word, tone_of(verdict), style.color),
                      painted(printable(string_at(result, "task")), Tone::kStrong, style.color),
                      printable(string_at(result, "hardware_type")),
@@ -74,9 +76,10 @@ std::string accuracy(const Json& result) {
   const Json& interval = list_at(accuracy, "interval");
   std::string details = fmt::format("n {}", count_or_missing(accuracy, "n"));
   if (interval.size() == 2 && interval[0].is_number() && interval[1].is_number()) {
-    details = fmt::format("95 % interval {} to {}, ", format_metric(metric, interval[0].get<double>()),
-                          format_metric(metric, interval[1].get<double>())) +
-              details;
+    details =
+        fmt::format("95 % interval {} to {}, ", format_metric(metric, interval[0].get<double>()),
+                    format_metric(metric, interval[1].get<double>())) +
+        details;
   }
   if (const auto reference = number_at(accuracy, "reference_value")) {
     details += ", reference " + format_metric(metric, reference);
@@ -93,8 +96,13 @@ std::string numeric(const Json& result) {
                     words(string_at(output, "judged"))});
   }
   if (rows.empty()) return "";
-  return "\n" + table({{"Output", false}, {"max |diff|"}, {"mean |diff|"}, {"cosine"},
-                       {"NaN/Inf mismatches"}, {"", false}}, rows);
+  return "\n" + table({{"Output", false},
+                       {"max |diff|"},
+                       {"mean |diff|"},
+                       {"cosine"},
+                       {"NaN/Inf mismatches"},
+                       {"", false}},
+                      rows);
 }
 
 std::string standing(const Json& row) {
@@ -114,8 +122,15 @@ std::string performance(const Json& result) {
                     duration_or_missing(at(row, "upper99"), "p99"), standing(row)});
   }
   if (rows.empty()) return "";
-  return "\n" + table({{"Batch"}, {"Clients"}, {"QPS"}, {"Mean"}, {"P50"}, {"P99"},
-                       {"P99 at most"}, {"", false}}, rows);
+  return "\n" + table({{"Batch"},
+                       {"Clients"},
+                       {"QPS"},
+                       {"Mean"},
+                       {"P50"},
+                       {"P99"},
+                       {"P99 at most"},
+                       {"", false}},
+                      rows);
 }
 
 std::string phases(const Json& result, const ConsoleStyle& style) {

@@ -1,5 +1,6 @@
 // render_report RESULT.json REPORT.html: draws one report, for the browser test.
 #include <cstdio>
+#include <nlohmann/json.hpp>
 
 #include "base/file.h"
 #include "report/html.h"
