@@ -101,7 +101,8 @@ Result<Json> Client::receive(const std::string& op, const CallOptions& options) 
       if (message->fd >= 0) ::close(message->fd);
       Json& body = message->body;
       if (body.contains("event")) {
-        if (on_event_) RETURN_IF_ERROR(channel_.send(on_event_(body)));
+        const Json reply = on_event_ ? on_event_(body) : Json::object();
+        if (body.value("wants_reply", false)) RETURN_IF_ERROR(channel_.send(reply));
         continue;
       }
       if (body.contains("error")) return status_of_error(body["error"]);

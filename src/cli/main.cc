@@ -1,0 +1,90 @@
+// The program: finds its files, reads the command line, runs the chosen subcommand.
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <array>
+#include <cstdio>
+#include <string>
+#include <vector>
+
+#include "cli/command.h"
+#include "controller/build_info.h"
+#include "controller/run.h"
+
+namespace assay::cli {
+namespace {
+
+constexpr std::array<Command, 5> kCommands = {{
+    {"run", "Evaluate a model on a piece of hardware and write the report", configure_run},
+    {"list", "Show the tasks, backends or data sets that there are", configure_list},
+    {"fetch", "Get and build what a task needs and the repository does not hold", configure_fetch},
+    {"report", "Draw the reports of a result.json again", configure_report},
+    {"env", "Show this host and this program, as a report records them", configure_env},
+}};
+
+// Options are accepted with _ or -: "--hardware-type" is "--hardware_type".
+std::vector<std::string> with_underscores(int argc, char** argv) {
+  std::vector<std::string> arguments;
+  for (int i = 1; i < argc; ++i) {
+    std::string argument = argv[i];
+    if (argument.starts_with("--")) {
+      const std::size_t end = std::min(argument.find('='), argument.size());
+      std::replace(argument.begin() + 2, argument.begin() + static_cast<std::ptrdiff_t>(end), '-',
+                   '_');
+    }
+    arguments.push_back(std::move(argument));
+  }
+  return arguments;
+}
+
+int run_program(int argc, char** argv) {
+  const Result<std::filesystem::path> executable = controller::own_executable();
+  if (!executable.ok()) {
+    complain(executable.status().message());
+    return controller::kExitInternal;
+  }
+  const Result<controller::Installation> installation =
+      controller::find_installation(*executable);
+  if (!installation.ok()) {
+    complain(installation.status().message());
+    return controller::kExitBadInput;
+  }
+  const Context context{*installation};
+  CLI::App app("Assay: takes a trained model and a piece of hardware and answers with evidence");
+  app.name("assay");
+  app.set_version_flag("--version", "assay " + controller::build_info().version);
+  app.require_subcommand(1);
+  std::vector<std::pair<CLI::App*, std::function<int()>>> commands;
+  for (const Command& command : kCommands) {
+    CLI::App* sub = app.add_subcommand(command.name, command.description);
+    commands.emplace_back(sub, command.configure(*sub, context));
+  }
+  try {
+    std::vector<std::string> arguments = with_underscores(argc, argv);
+    std::reverse(arguments.begin(), arguments.end());  // as CLI11 wants them
+    app.parse(arguments);
+  } catch (const CLI::ParseError& error) {
+    const int code = app.exit(error);
+    return code == 0 ? 0 : controller::kExitBadInput;
+  }
+  for (const auto& [sub, action] : commands) {
+    if (sub->parsed()) return action();
+  }
+  return controller::kExitInternal;
+}
+
+}  // namespace
+
+void complain(const std::string& message) { fmt::print(stderr, "assay: {}\n", message); }
+
+}  // namespace assay::cli
+
+int main(int argc, char** argv) {
+  try {
+    return assay::cli::run_program(argc, argv);
+  } catch (const std::exception& error) {
+    assay::cli::complain(fmt::format("internal error: {}", error.what()));
+    return assay::controller::kExitInternal;
+  }
+}

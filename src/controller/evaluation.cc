@@ -1,0 +1,83 @@
+#include "controller/evaluation.h"
+
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+#include <variant>
+#include <vector>
+
+#include "base/suggest.h"
+#include "check/output_store.h"
+
+namespace assay::controller {
+namespace {
+
+Result<std::size_t> output_index(const check::OutputReader& reader, const std::string& name) {
+  std::vector<std::string> names;
+  for (std::size_t i = 0; i < reader.outputs().size(); ++i) {
+    if (name.empty() || reader.outputs()[i].name == name) return i;
+    names.push_back(reader.outputs()[i].name);
+  }
+  return invalid_argument(fmt::format("metric: the model has no output \"{}\"{}", name,
+                                      did_you_mean(name, names)));
+}
+
+}  // namespace
+
+Result<std::optional<MetricSpec>> parse_metric(const Json& metric) {
+  if (metric.is_null()) return std::optional<MetricSpec>();
+  MetricSpec spec;
+  try {
+    spec.name = metric.at("name").get<std::string>();
+    spec.output = metric.value("output", "");
+    const std::string scores = metric.value("scores", "logits");
+    if (scores != "logits" && scores != "probabilities") {
+      return invalid_argument(fmt::format(
+          "metric.scores: \"{}\" is neither \"logits\" nor \"probabilities\"", scores));
+    }
+    spec.scores =
+        scores == "logits" ? check::Scores::kLogits : check::Scores::kProbabilities;
+  } catch (const Json::exception& error) {
+    return invalid_argument(fmt::format("metric: {}", error.what()));
+  }
+  if (check::find_metric(spec.name) == nullptr) {
+    const Result<check::Metric> unknown = check::make_metric(spec.name);
+    return unknown.ok() ? internal_error("a metric without a description") : unknown.status();
+  }
+  return std::optional<MetricSpec>(std::move(spec));
+}
+
+Result<check::AccuracyResult> score_store(const std::filesystem::path& store,
+                                          const dataset::Dataset& dataset, std::uint64_t samples,
+                                          const MetricSpec& metric, std::uint64_t seed) {
+  ASSIGN_OR_RETURN(check::OutputReader reader, check::OutputReader::open(store));
+  ASSIGN_OR_RETURN(const std::size_t index, output_index(reader, metric.output));
+  check::MetricOptions options;
+  options.scores = metric.scores;
+  options.expected_samples = samples;
+  options.bootstrap_seed = seed;
+  ASSIGN_OR_RETURN(check::Metric accumulator, check::make_metric(metric.name, options));
+  for (std::uint64_t i = 0; i < samples; ++i) {
+    ASSIGN_OR_RETURN(const dataset::Label label, dataset.label(i));
+    const auto* truth = std::get_if<std::int64_t>(&label);
+    if (truth == nullptr) {
+      return failed_precondition(
+          fmt::format("sample {} has no label", dataset.sample_id(i)));
+    }
+    ASSIGN_OR_RETURN(const std::span<const std::byte> bytes, reader.output(i, index));
+    RETURN_IF_ERROR(accumulator.add(i, {reader.outputs()[index], bytes}, *truth));
+  }
+  return accumulator.finish();
+}
+
+Result<check::NumericReport> compare_outputs(const std::filesystem::path& reference,
+                                             const std::filesystem::path& got,
+                                             const check::NumericOptions& options) {
+  ASSIGN_OR_RETURN(check::OutputReader reference_reader, check::OutputReader::open(reference));
+  ASSIGN_OR_RETURN(check::OutputReader got_reader, check::OutputReader::open(got));
+  return check::compare_stores(reference_reader, got_reader, options);
+}
+
+bool has_labels(const dataset::Dataset& dataset) { return dataset.class_count() > 0; }
+
+}  // namespace assay::controller

@@ -1,0 +1,113 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/json_value.h"
+#include "controller/evaluation.h"
+#include "controller/inference_pass.h"
+#include "controller/journal.h"
+#include "controller/performance.h"
+#include "controller/records.h"
+#include "controller/run.h"
+#include "controller/steps.h"
+#include "dataset/dataset.h"
+#include "host/manifest.h"
+#include "model/model.h"
+#include "workload/plan.h"
+
+namespace assay::controller {
+
+// All that was decided before the first worker starts.
+struct Setup {
+  workload::Plan plan;
+  std::optional<ModelFile> model_file;  // none for a format that is not read here
+  host::Manifest manifest;              // of the backend under test
+  std::unique_ptr<dataset::Dataset> data;       // for accuracy and numerics
+  std::unique_ptr<dataset::Dataset> fake_data;  // for performance, when that is asked for; or null
+  std::uint64_t samples = 0;                    // of `data` that are used
+  std::optional<MetricSpec> metric;
+  std::filesystem::path folder;  // of the run
+};
+
+// One evaluation, phase by phase. A phase that fails costs itself and what needs its result; the
+// rest goes on, and result() always has everything that was found. One thread.
+class EvaluationRun {
+ public:
+  EvaluationRun(Setup setup, const RunEnvironment& environment);
+
+  // Probe and profile. An error is bad input: the backend's library cannot be used, or an answer is
+  // refused. Nothing was written to the run's folder.
+  Status prepare();
+
+  // The phases that write. kInternal only: what a backend does is in the result.
+  Status execute();
+
+  // result.json without General Perf's keys.
+  Json result(std::int64_t wall_ns, const std::string& started_utc) const;
+
+ private:
+  bool stopped() const { return environment_.stop->load(); }
+  void begin(const std::string& phase);
+  void finish(PhaseRecord record);
+  void skip(const std::string& phase, const std::string& reason);
+
+  void run_pre_optimize();
+  void run_compile();
+  void run_reference();
+  void run_accuracy();
+  void run_numeric();
+  void run_performance();
+  void measure_harness_overhead();
+  bool needs_outputs() const;
+  PhaseRecord run_pass();
+  Status score();
+  Status keep_raw_outputs();
+  PerformanceRequest performance_request() const;
+  std::int64_t pass_batch_size() const;
+  check::StoreIdentity store_identity() const;
+  std::filesystem::path store_path() const { return setup_.folder / "outputs" / "accuracy.outputs"; }
+
+  Json provenance() const;
+  Json model_provenance() const;
+  Json dataset_provenance() const;
+  Json backend_provenance() const;
+  Json criteria_json() const;
+  Json reproduce_json() const;
+
+  Setup setup_;
+  const RunEnvironment& environment_;
+  SessionSettings session_;
+  std::optional<Journal> journal_;
+  std::string library_hash_;
+  std::string configs_;  // JSON text, as backends get it
+
+  std::vector<PhaseRecord> phases_;
+  std::vector<std::string> warnings_;
+  std::vector<std::string> notes_;
+  std::vector<Criterion> criteria_;
+  bool interrupted_ = false;
+
+  std::optional<ProbeFacts> probe_;
+  workload::InteractProfile profile_;
+  workload::Answers answers_;
+  std::optional<Compiled> compiled_;
+  JsonValue compile_json_;
+  std::optional<std::filesystem::path> reference_store_;
+  JsonValue reference_json_;
+  bool self_comparison_ = false;
+  bool pass_tried_ = false;
+  std::optional<PassResult> pass_;
+  JsonValue accuracy_json_;
+  JsonValue numeric_json_;
+  JsonValue performance_json_;
+  JsonValue harness_json_;
+  JsonValue raw_json_;
+};
+
+}  // namespace assay::controller

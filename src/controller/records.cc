@@ -1,0 +1,233 @@
+#include "controller/records.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+namespace assay::controller {
+namespace {
+
+Json interval_json(const check::AccuracyResult& result) {
+  return Json::array({result.interval_low, result.interval_high});
+}
+
+// "not judged" of the check room is "not_judged" in criteria.
+std::string criterion_outcome(check::Verdict verdict) {
+  std::string text(check::name_of(verdict));
+  std::replace(text.begin(), text.end(), ' ', '_');
+  return text;
+}
+
+const workload::Answer* find_answer(const workload::Answers& answers, const std::string& name) {
+  for (const workload::Answer& answer : answers.given) {
+    if (answer.name == name) return &answer;
+  }
+  return nullptr;
+}
+
+std::string_view type_name(workload::AnswerType type) {
+  switch (type) {
+    case workload::AnswerType::kBool:
+      return "bool";
+    case workload::AnswerType::kInt:
+      return "int";
+    case workload::AnswerType::kFloat:
+      return "float";
+    case workload::AnswerType::kString:
+      break;
+  }
+  return "str";
+}
+
+// What executed, as the backend's compile result says; null when it does not.
+Json executed_precision(const Json& document) {
+  if (!document.is_object() || !document.contains("executed_precision")) return nullptr;
+  const Json& executed = document["executed_precision"];
+  if (executed.is_string()) return executed;
+  if (executed.is_object() && executed.contains("summary")) return executed["summary"];
+  return executed.dump();
+}
+
+Json files_json(const std::vector<ArtifactFile>& files) {
+  Json list = Json::array();
+  for (const ArtifactFile& file : files) {
+    list.push_back({{"path", file.path}, {"size_bytes", file.size_bytes}, {"sha256", file.sha256}});
+  }
+  return list;
+}
+
+double mean_of(std::int64_t total_ns, std::uint64_t calls) {
+  return calls == 0 ? 0.0 : static_cast<double>(total_ns) / static_cast<double>(calls);
+}
+
+}  // namespace
+
+Json phase_json(const PhaseRecord& record) {
+  Json json{{"name", record.name},
+            {"outcome", worker::name_of(record.end.outcome)},
+            {"reason", record.end.reason},
+            {"wall_ns", record.wall_ns},
+            {"peak_rss_bytes", record.peak_rss_bytes ? Json(*record.peak_rss_bytes) : Json()},
+            {"cached", record.cached}};
+  if (record.batch_size) json["batch_size"] = *record.batch_size;
+  return json;
+}
+
+Json questions_json(const workload::InteractProfile& profile, const workload::Answers& answers) {
+  Json list = Json::array();
+  for (const workload::Question& question : profile.questions) {
+    const workload::Answer* answer = find_answer(answers, question.name);
+    list.push_back({{"name", question.name},
+                    {"note", question.note},
+                    {"type", type_name(question.type)},
+                    {"answer", answer == nullptr ? Json() : *answer->value},
+                    {"source", answer == nullptr ? "none" : workload::name_of(answer->source)}});
+  }
+  return list;
+}
+
+Json compile_json(const Compiled& compiled, const PhaseRecord& phase) {
+  const Json& document = *compiled.parsed.document;
+  Json notes = Json::array();
+  for (const std::string& warning : compiled.parsed.warnings) notes.push_back(warning);
+  return Json{
+      {"declared", document},
+      {"measured",
+       {{"wall_ns", compiled.wall_ns},
+        {"peak_rss_bytes", phase.peak_rss_bytes ? Json(*phase.peak_rss_bytes) : Json()},
+        {"cache_hit", phase.cached},
+        {"executed_precision", executed_precision(document)},
+        {"instance_count", nullptr},
+        {"device_count", nullptr},
+        {"files", files_json(compiled.files)}}},
+      {"notes", notes}};
+}
+
+Json accuracy_json(const AccuracyFacts& facts) {
+  Json json = check::to_json(*facts.tested);
+  const check::MetricDescription* metric = check::find_metric(facts.tested->metric);
+  json["higher_is_better"] = metric == nullptr || metric->higher_is_better;
+  json["reference_value"] = facts.reference == nullptr ? Json() : Json(facts.reference->value);
+  json["reference_interval"] =
+      facts.reference == nullptr ? Json() : interval_json(*facts.reference);
+  if (facts.reference != nullptr) json["reference_extra"] = facts.reference->extra;
+  if (facts.verdict != nullptr) {
+    const Json verdict = check::to_json(*facts.verdict);
+    json["judged"] = verdict.value("criteria", Json::array());
+  }
+  json["data_percent"] = facts.data_percent;
+  json["dataset"] = facts.dataset;
+  json["failed_samples"] = 0;
+  return json;
+}
+
+Json numeric_json(const check::NumericReport& report, bool tolerance_named) {
+  Json list = Json::array();
+  for (const check::NumericResult& output : report.outputs) {
+    Json json = check::to_json(output);
+    const check::NumericVerdict verdict = check::judge_numeric(output, tolerance_named);
+    json["judged"] = check::name_of(verdict.verdict);
+    json["reason"] = verdict.reason;
+    list.push_back(std::move(json));
+  }
+  return list;
+}
+
+Json row_json(const MeasuredRow& row, const RowFacts& facts) {
+  Json json = loadgen::to_json(row.row);
+  json["asked_batch_size"] = row.asked_batch_size;
+  Json shapes = Json::object();
+  for (const TensorSpec& spec : row.inputs) shapes[spec.name] = spec.shape;
+  json["input_shapes"] = shapes;
+  json["inputs"] = {{"source", facts.inputs_source},
+                    {"seed", facts.seed},
+                    {"distinct", row.distinct_inputs},
+                    {"repeated_rate_ratio", row.repeat ? Json(row.repeat->rate_ratio) : Json()},
+                    {"cache_suspected", row.repeat ? Json(row.repeat->cache_suspected) : Json()}};
+  if (row.match) {
+    json["outputs_checked"] = check::to_json(*row.match);
+    json["outputs_checked"]["checked"] = row.match->compared;
+    json["outputs_checked"]["differing"] = row.match->drifted;
+  }
+  json["controller_window_ns"] = row.controller_window_ns;
+  json["conversion_ns_mean"] = mean_of(row.conversion_ns, row.calls);
+  json["instance_wait_ns_mean"] = mean_of(row.instance_wait_ns, row.calls);
+  json["command"] = facts.command;
+  return json;
+}
+
+Json to_json(const Criterion& criterion) {
+  return Json{{"name", criterion.name},
+              {"outcome", criterion.outcome},
+              {"found", criterion.found},
+              {"wanted", criterion.wanted},
+              {"detail", criterion.detail}};
+}
+
+Criterion accuracy_criterion(const check::AccuracyVerdict& verdict) {
+  Criterion criterion{"accuracy", criterion_outcome(verdict.verdict), "", "", ""};
+  for (const check::CriterionResult& part : verdict.criteria) {
+    const char* separator = criterion.wanted.empty() ? "" : "; ";
+    criterion.wanted += separator + part.criterion;
+    criterion.found += separator + part.reason;
+    criterion.detail += separator + part.method;
+    if (part.samples_needed) {
+      criterion.detail += fmt::format(" (about {} samples would decide it)", *part.samples_needed);
+    }
+  }
+  return criterion;
+}
+
+Criterion numeric_criterion(const check::NumericReport& report, bool tolerance_named) {
+  const check::NumericVerdict verdict = check::judge_numeric(report, tolerance_named);
+  std::uint64_t mismatches = 0;
+  std::uint64_t elements = 0;
+  double largest = 0;
+  for (const check::NumericResult& output : report.outputs) {
+    mismatches += output.nonfinite_mismatches;
+    elements += output.elements;
+    largest = std::max(largest, output.max_abs.value_or(0));
+  }
+  return {"numeric", criterion_outcome(verdict.verdict),
+          fmt::format("{} non-finite mismatches in {} values; largest difference {:.4g}{}",
+                      mismatches, elements, largest, report.identical ? "; identical" : ""),
+          tolerance_named ? "no non-finite mismatch, every value within the workload's tolerance"
+                          : "no non-finite mismatch; the size of a difference is not judged",
+          verdict.reason};
+}
+
+Criterion performance_criterion(const std::vector<MeasuredRow>& rows) {
+  std::size_t valid = 0;
+  std::string detail;
+  for (const MeasuredRow& row : rows) {
+    if (row.phase.end.ok() && row.row.valid) {
+      ++valid;
+      continue;
+    }
+    const std::string reason = !row.phase.end.ok() ? row.phase.end.reason
+                               : row.row.reasons.empty() ? "" : row.row.reasons.front();
+    detail += fmt::format("{}batch size {}: {}", detail.empty() ? "" : "; ", row.asked_batch_size,
+                          reason);
+  }
+  return {"performance", valid == rows.size() ? "pass" : "fail",
+          fmt::format("{} of {} rows valid", valid, rows.size()), "every row valid", detail};
+}
+
+std::string overall_verdict(const std::vector<Criterion>& criteria,
+                            const std::vector<PhaseRecord>& phases, bool interrupted) {
+  const auto any = [&](std::string_view outcome) {
+    return std::any_of(criteria.begin(), criteria.end(),
+                       [&](const Criterion& c) { return c.outcome == outcome; });
+  };
+  if (any("fail")) return "fail";
+  const bool broken = std::any_of(phases.begin(), phases.end(), [](const PhaseRecord& phase) {
+    return phase.end.outcome != worker::Outcome::kOk &&
+           phase.end.outcome != worker::Outcome::kSkipped;
+  });
+  if (interrupted || broken) return "incomplete";
+  return any("inconclusive") ? "inconclusive" : "pass";
+}
+
+}  // namespace assay::controller

@@ -1,0 +1,115 @@
+#include "controller/reference.h"
+
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+#include <system_error>
+#include <utility>
+
+#include "base/clock.h"
+#include "base/file.h"
+#include "check/output_store.h"
+#include "controller/inference_pass.h"
+#include "controller/journal.h"
+#include "controller/steps.h"
+#include "workload/interact_profile.h"
+
+namespace assay::controller {
+namespace fs = std::filesystem;
+namespace {
+
+// Bumped when what is kept in a reference, or how it is made, changes.
+constexpr const char* kReferenceVersion = "1";
+
+check::StoreIdentity identity_of(const ReferenceRequest& request) {
+  check::StoreIdentity identity;
+  identity.model_hash = request.model_hash;
+  identity.dataset_hash = request.dataset->fingerprint();
+  identity.executed_precision = "reference";
+  identity.backend = "CPU " + request.backend_version;
+  return identity;
+}
+
+std::string reference_key(const ReferenceRequest& request) {
+  return key_of({kReferenceVersion, request.model_hash, request.dataset->fingerprint(),
+                 std::to_string(request.samples), std::to_string(request.batch_size),
+                 request.backend_version, request.library_hash});
+}
+
+bool usable(const fs::path& store, const ReferenceRequest& request) {
+  const Result<check::OutputReader> reader = check::OutputReader::open(store);
+  return reader.ok() && check::check_identity(reader->identity(), identity_of(request)).ok() &&
+         reader->complete_samples() == request.samples;
+}
+
+// The CPU backend's questions, all left at their defaults: the reference is pinned.
+Result<std::string> pinned_configs(const ReferenceRequest& request) {
+  ASSIGN_OR_RETURN(const workload::InteractProfile profile,
+                   workload::load_interact_profile(request.manifest.profile_path()));
+  ASSIGN_OR_RETURN(const workload::Answers answers, workload::resolve_answers(profile, {}));
+  workload::Plan plan = *request.plan;
+  plan.model = request.info;
+  return workload::configs_json(plan, workload::interact_info(answers)).dump();
+}
+
+std::string executed_precision_of(const std::string& compile_result) {
+  const Json json = Json::parse(compile_result, nullptr, /*allow_exceptions=*/false);
+  return json.is_object() ? json.value("compile_precision", "") : "";
+}
+
+}  // namespace
+
+PhaseResult<Reference> make_reference(const SessionSettings& settings,
+                                      const ReferenceRequest& request, RunObserver& observer) {
+  PhaseResult<Reference> result;
+  result.record.name = "reference";
+  const std::int64_t start_ns = now_ns();
+  const std::string key = reference_key(request);
+  Reference reference;
+  reference.store = request.cache / (key + ".outputs");
+  const fs::path note = request.cache / (key + ".precision");
+  const auto fail = [&](const Status& status) {
+    result.record.end = {worker::Outcome::kFailed, status.to_string()};
+    result.record.wall_ns = now_ns() - start_ns;
+    return result;
+  };
+  if (const Status writable = check_writable_folder(request.cache, 0); !writable.ok()) {
+    return fail(writable);
+  }
+  if (const Result<std::string> precision = read_file(note);
+      precision.ok() && usable(reference.store, request)) {
+    reference.executed_precision = *precision;
+    result.record.cached = true;
+    result.record.wall_ns = now_ns() - start_ns;
+    result.value = std::move(reference);
+    return result;
+  }
+  const Result<std::string> configs = pinned_configs(request);
+  if (!configs.ok()) return fail(configs.status());
+  result.record = run_in_session(
+      settings, request.manifest, "reference", [&](Session& session) -> Status {
+        RETURN_IF_ERROR(check_writable_folder(request.work_folder, 0));
+        ASSIGN_OR_RETURN(const Json compiled,
+                         session.call_unbounded(
+                             "compile", Json{{"configs", *configs},
+                                             {"artifact_folder", request.work_folder.string()}}));
+        PassRequest pass;
+        pass.dataset = request.dataset;
+        pass.samples = request.samples;
+        pass.batch_size = request.batch_size;
+        pass.batch_axes = request.info.batch_axes;
+        pass.model = {*configs, compiled.value("result", ""), request.work_folder};
+        pass.store = reference.store;
+        pass.identity = identity_of(request);
+        const Result<PassResult> passed = run_inference_pass(session, pass, observer);
+        if (!passed.ok()) return passed.status();
+        reference.executed_precision = executed_precision_of(pass.model.compile_result);
+        return write_file_atomic(note, reference.executed_precision);
+      });
+  std::error_code ignored;
+  fs::remove_all(request.work_folder, ignored);
+  if (result.record.end.ok()) result.value = std::move(reference);
+  return result;
+}
+
+}  // namespace assay::controller

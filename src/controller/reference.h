@@ -1,0 +1,42 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+
+#include "controller/installation.h"
+#include "controller/phase.h"
+#include "controller/session.h"
+#include "dataset/dataset.h"
+#include "model/model.h"
+#include "workload/model_info.h"
+#include "workload/plan.h"
+
+namespace assay::controller {
+
+// The outputs that everything is held against: the fp32 model (or, when the model info names none,
+// the same file) on the CPU backend with its default options. Computed once per content and kept in
+// the user's cache.
+struct ReferenceRequest {
+  const workload::Plan* plan = nullptr;   // its workload and request
+  workload::ModelInfo info;               // of the reference model
+  std::string model_hash;                 // content hash of the reference model
+  host::Manifest manifest;                // of the CPU backend
+  std::string backend_version;            // as its runtime says
+  std::string library_hash;
+  const dataset::Dataset* dataset = nullptr;
+  std::uint64_t samples = 0;
+  std::int64_t batch_size = 1;
+  std::filesystem::path cache;            // <cache>/reference
+  std::filesystem::path work_folder;      // for the artifact, removed afterwards
+};
+
+struct Reference {
+  std::filesystem::path store;
+  std::string executed_precision;  // as the backend's compile result says
+};
+
+PhaseResult<Reference> make_reference(const SessionSettings& settings,
+                                      const ReferenceRequest& request, RunObserver& observer);
+
+}  // namespace assay::controller

@@ -1,0 +1,130 @@
+#include "controller/run.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <system_error>
+#include <utility>
+
+#include "base/clock.h"
+#include "base/file.h"
+#include "controller/data.h"
+#include "controller/evaluation_run.h"
+#include "report/html.h"
+#include "report/json.h"
+
+namespace assay::controller {
+namespace fs = std::filesystem;
+namespace {
+
+// Removes the run's folder again, when it was not there before and nothing is in it.
+class FolderGuard {
+ public:
+  explicit FolderGuard(fs::path folder) : folder_(std::move(folder)), existed_(fs::exists(folder_)) {}
+  FolderGuard(const FolderGuard&) = delete;
+  FolderGuard& operator=(const FolderGuard&) = delete;
+  ~FolderGuard() {
+    std::error_code ignored;
+    if (!existed_) fs::remove(folder_, ignored);
+  }
+
+ private:
+  fs::path folder_;
+  bool existed_;
+};
+
+std::vector<std::string> hardware_types(const Installation& installation) {
+  std::vector<std::string> names;
+  for (const host::FoundBackend& backend : host::find_backends(installation.backends)) {
+    names.push_back(backend.hardware_type);
+  }
+  return names;
+}
+
+workload::PlanContext plan_context(const RunEnvironment& environment,
+                                   const workload::RunRequest& request) {
+  const Installation& installation = environment.installation;
+  workload::PlanContext context;
+  context.read_model = [](const fs::path& path, std::string_view format) {
+    return read_model(path, format);
+  };
+  context.is_fetched = [&installation](const std::string& task) {
+    return is_fetched_task(installation, task);
+  };
+  context.check_dataset = [&installation, task = request.task](const workload::ModelInfo& info) {
+    const auto data = open_data(info, nullptr, task, /*generated=*/false, 0, installation);
+    return data.ok() ? ok_status() : data.status();
+  };
+  context.hardware_types = hardware_types(installation);
+  return context;
+}
+
+std::uint64_t samples_to_use(const workload::Plan& plan, std::uint64_t size) {
+  const double share = std::ceil(static_cast<double>(size) * plan.workload.data_percent / 100.0);
+  const auto wanted = static_cast<std::uint64_t>(share);
+  const auto floor = static_cast<std::uint64_t>(std::max<std::int64_t>(plan.min_accuracy_samples, 1));
+  return std::clamp<std::uint64_t>(std::max(wanted, floor), 1, size);
+}
+
+Result<Setup> set_up(const workload::RunRequest& request, const RunEnvironment& environment) {
+  Setup setup;
+  ASSIGN_OR_RETURN(setup.plan, workload::make_plan(request, plan_context(environment, request)));
+  setup.folder = fs::absolute(request.output);
+  Result<ModelFile> file =
+      read_model(setup.plan.model.model_path, setup.plan.model.model_format);
+  if (file.ok()) setup.model_file = std::move(file).value();
+  ASSIGN_OR_RETURN(setup.manifest,
+                   host::find_backend(request.hardware_type, environment.installation.backends));
+  const ModelFile* read = setup.model_file ? &*setup.model_file : nullptr;
+  ASSIGN_OR_RETURN(setup.data, open_data(setup.plan.model, read, request.task,
+                                         setup.plan.generated_data, request.seed,
+                                         environment.installation));
+  if (setup.plan.workload.fake_data && !setup.plan.generated_data) {
+    ASSIGN_OR_RETURN(setup.fake_data, open_data(setup.plan.model, read, request.task, true,
+                                                request.seed, environment.installation));
+  }
+  setup.samples = samples_to_use(setup.plan, setup.data->size());
+  ASSIGN_OR_RETURN(setup.metric, parse_metric(setup.plan.model.metric.get()));
+  return setup;
+}
+
+int exit_code_of(const Json& result, bool strict) {
+  if (result.value("interrupted", false)) return kExitInterrupted;
+  for (const Json& phase : result["phases"]) {
+    const std::string outcome = phase.value("outcome", "");
+    if (outcome != "ok" && outcome != "skipped") return kExitPhaseFailed;
+  }
+  const std::string verdict = result.value("verdict", "");
+  if (verdict == "fail") return kExitNotMet;
+  if (verdict == "inconclusive") return strict ? kExitNotMet : kExitMet;
+  return kExitMet;
+}
+
+}  // namespace
+
+Result<RunSummary> run(const workload::RunRequest& request, const RunEnvironment& environment) {
+  const std::int64_t start_ns = now_ns();
+  const UtcTime started = utc_now();
+  const FolderGuard guard(request.output);
+  ASSIGN_OR_RETURN(Setup setup, set_up(request, environment));
+  EvaluationRun evaluation(std::move(setup), environment);
+  RETURN_IF_ERROR(evaluation.prepare());
+  const Status executed = evaluation.execute();
+  RunSummary summary;
+  Json result = evaluation.result(now_ns() - start_ns, started.text);
+  summary.exit_code =
+      executed.ok() ? exit_code_of(result, request.strict) : static_cast<int>(kExitInternal);
+  if (!executed.ok()) result["warnings"].push_back("internal: " + executed.to_string());
+  result["exit_code"] = summary.exit_code;
+  report::add_legacy_keys(result);
+  summary.result_path = request.output / "result.json";
+  summary.report_path = request.output / "report.html";
+  RETURN_IF_ERROR(report::write_result(summary.result_path, result));
+  RETURN_IF_ERROR(write_file_atomic(summary.report_path, report::render_html(result)));
+  summary.result = JsonValue(result);
+  return summary;
+}
+
+}  // namespace assay::controller

@@ -1,0 +1,169 @@
+// The parts of EvaluationRun that put its findings into the form of result.json.
+
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "base/clock.h"
+#include "controller/build_info.h"
+#include "controller/evaluation_run.h"
+#include "report/host_facts.h"
+#include "report/json.h"
+
+namespace assay::controller {
+namespace {
+
+Json texts(const std::vector<std::string>& list) {
+  Json json = Json::array();
+  for (const std::string& text : list) json.push_back(text);
+  return json;
+}
+
+const char* policy_text(host::WorkerPolicy policy) {
+  switch (policy) {
+    case host::WorkerPolicy::kPerRow:
+      return "a worker per row";
+    case host::WorkerPolicy::kPerRun:
+      return "a worker per run";
+    case host::WorkerPolicy::kPerPhase:
+      break;
+  }
+  return "a worker per phase, and per round of a row";
+}
+
+constexpr const char* kTimedRegion =
+    "from host buffers in to host buffers out; conversion between data types at the boundary is "
+    "inside and shown apart";
+
+}  // namespace
+
+Json EvaluationRun::result(std::int64_t wall_ns, const std::string& started_utc) const {
+  const std::string verdict = overall_verdict(criteria_, phases_, interrupted_);
+  Json phases = Json::array();
+  for (const PhaseRecord& phase : phases_) phases.push_back(phase_json(phase));
+  const std::string& task = setup_.plan.request.task;
+  return Json{
+      {"schema_version", report::kSchemaVersion},
+      {"assay_version", build_info().version},
+      {"verdict", verdict},
+      {"exit_code", 0},
+      {"interrupted", interrupted_},
+      {"task", task.empty() ? setup_.plan.model.name : task},
+      {"hardware_type", setup_.manifest.hardware_type},
+      {"command", workload::command_line(setup_.plan.request)},
+      {"started_utc", started_utc},
+      {"finished_utc", utc_now().text},
+      {"wall_ns", wall_ns},
+      {"self_comparison", self_comparison_},
+      {"criteria", criteria_json()},
+      {"warnings", texts(warnings_)},
+      {"notes", texts(notes_)},
+      {"not_tested",
+       {{{"what", "stability"}, {"why", "the stability matrix comes later"}},
+        {{"what", "scenarios"},
+         {"why", "open-loop load patterns come later; the closed loop of clients is measured"}},
+        {{"what", "QS mode"},
+         {"why", "the serving runtime comes later; performance is measured through predict"}}}},
+      {"plan", workload::to_json(setup_.plan)},
+      {"questions", questions_json(profile_, answers_)},
+      {"phases", phases},
+      {"compile", compile_json_.get()},
+      {"accuracy", accuracy_json_.get()},
+      {"numeric", numeric_json_.get()},
+      {"stability", Json::array()},
+      {"performance", performance_json_.get()},
+      {"vendor_claim", Json::array()},
+      {"harness", harness_json_.get()},
+      {"provenance", provenance()},
+      {"reproduce", reproduce_json()},
+      {"raw", raw_json_.get()}};
+}
+
+Json EvaluationRun::criteria_json() const {
+  Json list = Json::array();
+  for (const Criterion& criterion : criteria_) list.push_back(to_json(criterion));
+  if (!setup_.plan.workload.compile_only) {
+    list.push_back(to_json(Criterion{"stability", "not_judged", "not tested",
+                                     "stable within the noise floor",
+                                     "the stability matrix comes later"}));
+  }
+  return list;
+}
+
+Json EvaluationRun::reproduce_json() const {
+  Json list = Json::array();
+  list.push_back({{"what", "the whole run"},
+                  {"command", workload::command_line(setup_.plan.request)}});
+  for (const Json& row : performance_json_.get()) {
+    list.push_back({{"what", fmt::format("the row of batch size {}", row.value("batch_size", 0))},
+                    {"command", row.value("command", "")}});
+  }
+  return list;
+}
+
+Json EvaluationRun::provenance() const {
+  Json toolchain{{"assay_version", build_info().version},
+                 {"git_commit", build_info().git_commit},
+                 {"compiler", build_info().compiler},
+                 {"build_type", build_info().build_type}};
+  return Json{{"model", model_provenance()},
+              {"dataset", dataset_provenance()},
+              {"artifact", compiled_ ? Json{{"sha256", compiled_->artifact_hash},
+                                            {"files", compiled_->files.size()}}
+                                     : Json()},
+              {"backend", backend_provenance()},
+              {"reference", reference_json_.get()},
+              {"host", report::host_facts()},
+              {"toolchain", toolchain},
+              {"seeds", {{"run", setup_.plan.request.seed}}},
+              {"worker_policy", policy_text(setup_.manifest.worker_policy)},
+              {"timed_region", kTimedRegion},
+              {"clock", "CLOCK_MONOTONIC"}};
+}
+
+Json EvaluationRun::model_provenance() const {
+  const workload::ModelInfo& info = setup_.plan.model;
+  Json json{{"name", info.name},
+            {"path", info.model_path.string()},
+            {"sha256", nullptr},
+            {"format", info.model_format},
+            {"framework", info.framework},
+            {"framework_version", info.framework_version},
+            {"declared_precision", info.model_precision},
+            {"weights", info.weights.empty() ? "trained" : info.weights}};
+  if (setup_.model_file) {
+    json["sha256"] = setup_.model_file->content_hash;
+    json["size_bytes"] = setup_.model_file->size_bytes;
+    json["producer"] = setup_.model_file->producer;
+    json["ir_version"] = setup_.model_file->ir_version;
+    for (const Opset& opset : setup_.model_file->opsets) {
+      json["opsets"][opset.domain.empty() ? "ai.onnx" : opset.domain] = opset.version;
+    }
+  }
+  return json;
+}
+
+Json EvaluationRun::dataset_provenance() const {
+  return Json{{"name", setup_.data->name()},
+              {"samples", setup_.data->size()},
+              {"used", setup_.samples},
+              {"sha256", setup_.data->fingerprint()},
+              {"preprocess", setup_.plan.model.preprocess->is_object()
+                                 ? *setup_.plan.model.preprocess
+                                 : Json()}};
+}
+
+Json EvaluationRun::backend_provenance() const {
+  Json json{{"name", setup_.manifest.hardware_type},
+            {"version", probe_ ? Json(probe_->version) : Json()},
+            {"library", setup_.manifest.library},
+            {"library_sha256", library_hash_},
+            {"boundary_version", probe_ ? Json(probe_->interface_version) : Json()},
+            {"devices", probe_ ? texts(probe_->devices) : Json::array()}};
+  if (pass_) json["conversions"] = Json::parse(pass_->conversions, nullptr, false);
+  return json;
+}
+
+}  // namespace assay::controller

@@ -1,0 +1,111 @@
+#include "controller/session.h"
+
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+#include <utility>
+
+namespace assay::controller {
+namespace {
+
+constexpr std::chrono::seconds kOpenTimeout{60};
+constexpr std::chrono::seconds kLoadTimeout{600};
+constexpr std::chrono::seconds kShareTimeout{60};
+
+Result<LoadedModel> read_loaded(const Json& answer) {
+  LoadedModel model;
+  try {
+    model.batch_size = answer.at("loaded_batch_size").get<std::int64_t>();
+    model.load_ns = answer.at("load_ns").get<std::int64_t>();
+    model.any_number_of_calls = answer.at("thread_rule").get<std::string>() == "any";
+    model.qs_mode_supported = answer.at("qs_mode_supported").get<bool>();
+    model.conversions = answer.at("conversions").dump();
+    ASSIGN_OR_RETURN(model.outputs, worker::specs_from_json(answer.at("outputs")));
+  } catch (const Json::exception& error) {
+    return data_loss(fmt::format("the worker's answer to load: {}", error.what()));
+  }
+  if (model.batch_size < 1) {
+    return internal_error(fmt::format("the backend says that it loaded batch size {}",
+                                      model.batch_size));
+  }
+  return model;
+}
+
+}  // namespace
+
+Result<Session> Session::start(const SessionSettings& settings, const host::Manifest& manifest,
+                               const std::string& phase, worker::PhaseEnd& end) {
+  Result<worker::Client> client =
+      worker::Client::start({.program = settings.worker_program,
+                             .log = settings.log_folder / (phase + ".log"),
+                             .environment = manifest.environment,
+                             .memory_limit_bytes = settings.memory_limit_bytes,
+                             .stop = settings.stop});
+  if (!client.ok()) {
+    end = {worker::Outcome::kFailed, client.status().to_string()};
+    return client.status();
+  }
+  Session session(std::move(client).value(), settings.timeout);
+  const Result<Json> opened =
+      session.call("open", Json{{"library", manifest.library_path().string()}}, kOpenTimeout);
+  if (!opened.ok()) {
+    end = session.finish(opened.status());
+    return opened.status();
+  }
+  return session;
+}
+
+worker::CallOptions Session::options(std::optional<std::chrono::seconds> default_timeout) const {
+  worker::CallOptions options;
+  options.tick = tick_;
+  if (timeout_) {
+    options.timeout = timeout_;
+  } else if (default_timeout) {
+    options.timeout = *default_timeout;
+  }
+  return options;
+}
+
+Result<Json> Session::call(const std::string& op, Json arguments,
+                           std::chrono::seconds default_timeout, int passed_fd) {
+  worker::CallOptions chosen = options(default_timeout);
+  chosen.passed_fd = passed_fd;
+  return client_.call(op, std::move(arguments), chosen);
+}
+
+Result<Json> Session::call_unbounded(const std::string& op, Json arguments, int passed_fd) {
+  worker::CallOptions chosen = options(std::nullopt);
+  chosen.passed_fd = passed_fd;
+  return client_.call(op, std::move(arguments), chosen);
+}
+
+Result<LoadedModel> Session::load(const CompiledModel& model, std::int64_t batch_size,
+                                  const std::vector<TensorSpec>& inputs) {
+  ASSIGN_OR_RETURN(const Json answer,
+                   call("load",
+                        Json{{"configs", model.configs},
+                             {"compile_result", model.compile_result},
+                             {"artifact_folder", model.artifact_folder.string()},
+                             {"batch_size", batch_size},
+                             {"caller_inputs", worker::to_json(inputs)}},
+                        kLoadTimeout));
+  return read_loaded(answer);
+}
+
+Status Session::share_arena(worker::ArenaLayout layout) {
+  ASSIGN_OR_RETURN(const std::size_t bytes, worker::arena_bytes(layout));
+  ASSIGN_OR_RETURN(worker::SharedMemory memory, worker::SharedMemory::create(bytes));
+  const Result<Json> answer =
+      call("arena", Json{{"layout", worker::to_json(layout)}}, kShareTimeout, memory.fd());
+  if (!answer.ok()) return answer.status();
+  arena_ = std::move(memory);
+  layout_ = std::move(layout);
+  return ok_status();
+}
+
+worker::PhaseEnd Session::finish(const Status& status) {
+  client_.finish();
+  return client_.end_of(status);
+}
+
+}  // namespace assay::controller

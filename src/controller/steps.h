@@ -1,0 +1,82 @@
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/json_value.h"
+#include "base/result.h"
+#include "controller/phase.h"
+#include "controller/session.h"
+#include "dataset/dataset.h"
+#include "host/manifest.h"
+#include "workload/compile_result.h"
+
+namespace assay::controller {
+
+// The steps before a model runs. Each is one phase in one worker; a step that fails says so in its
+// record and takes nothing else with it.
+
+struct ProbeFacts {
+  std::string version;            // of the runtime, as the backend says
+  std::string interface_version;  // of the boundary
+  std::string hardware_type;
+  bool need_reload = false;
+  bool need_quant = false;
+  JsonValue probe;  // devices, driver and SDK versions; null when the backend has no probe
+  std::vector<std::string> devices;
+};
+// `open_error` is set when the backend's library itself cannot be used (missing, another version,
+// exports nothing): that is bad input, not a failed phase.
+PhaseResult<ProbeFacts> probe_backend(const SessionSettings& settings,
+                                      const host::Manifest& manifest, Status& open_error);
+
+// The backend's questions as JSON text; "" for none.
+PhaseResult<std::string> ask_profile(const SessionSettings& settings,
+                                     const host::Manifest& manifest, const std::string& configs);
+
+struct PreOptimized {
+  std::optional<std::string> configs;  // the whole new configs, when the backend changed something
+};
+PhaseResult<PreOptimized> pre_optimize(const SessionSettings& settings,
+                                       const host::Manifest& manifest, const std::string& configs,
+                                       const std::filesystem::path& folder);
+
+struct ArtifactFile {
+  std::string path;  // relative to the artifact folder
+  std::uint64_t size_bytes = 0;
+  std::string sha256;
+};
+
+struct Compiled {
+  std::string compile_result;  // as the backend wrote it
+  workload::CompileResult parsed;
+  std::filesystem::path artifact_folder;
+  std::optional<std::vector<std::int64_t>> best_batch_sizes;
+  std::int64_t wall_ns = 0;  // of compile itself, in the worker
+  std::vector<ArtifactFile> files;
+  std::string artifact_hash;  // over all files
+};
+
+struct CompileRequest {
+  std::string configs;
+  std::filesystem::path artifact_folder;  // made anew, empty
+  const dataset::Dataset* calibration = nullptr;  // samples to calibrate on; may be null
+  bool calibration_disjoint = false;
+};
+PhaseResult<Compiled> compile_model(const SessionSettings& settings, const host::Manifest& manifest,
+                                    const CompileRequest& request, RunObserver& observer);
+
+// Files of an artifact folder, sorted, with their hashes; and the hash over them.
+Result<std::vector<ArtifactFile>> list_artifact(const std::filesystem::path& folder);
+std::string hash_of(const std::vector<ArtifactFile>& files);
+
+// Runs `work` in a session for `phase`: times it, fills the record, ends the worker.
+PhaseRecord run_in_session(const SessionSettings& settings, const host::Manifest& manifest,
+                           const std::string& phase, const std::function<Status(Session&)>& work);
+
+}  // namespace assay::controller

@@ -1,0 +1,58 @@
+#include "worker/output_slots.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+
+namespace assay::worker {
+namespace {
+
+constexpr std::size_t kAlignment = 64;
+constexpr unsigned char kPoison = 0xFF;
+
+constexpr std::size_t aligned(std::size_t bytes) {
+  return (bytes + kAlignment - 1) / kAlignment * kAlignment;
+}
+
+}  // namespace
+
+void SlotSink::aim(std::span<std::byte> slot) {
+  slot_ = slot;
+  std::memset(slot_.data(), 0, outputs_ * sizeof(OutputRecord));
+  used_bytes_ = aligned(outputs_ * sizeof(OutputRecord));
+  wanted_bytes_ = 0;
+  overflowed_ = false;
+}
+
+void SlotSink::poison() {
+  const std::size_t records = aligned(outputs_ * sizeof(OutputRecord));
+  std::memset(slot_.data() + records, kPoison, slot_.size() - records);
+}
+
+Result<std::span<std::byte>> SlotSink::allocate(std::size_t output_index,
+                                                std::span<const std::int64_t> shape,
+                                                std::size_t size_bytes) {
+  if (output_index >= outputs_ || shape.size() > kMaxRank) {
+    return invalid_argument(
+        fmt::format("output {} of rank {} has no place here", output_index, shape.size()));
+  }
+  wanted_bytes_ += aligned(size_bytes);
+  if (size_bytes > slot_.size() - used_bytes_) {
+    overflowed_ = true;
+    return resource_exhausted(
+        fmt::format("the outputs of one batch need {} bytes or more", wanted_bytes_));
+  }
+  OutputRecord record;
+  record.present = 1;
+  record.offset = used_bytes_;
+  record.size_bytes = size_bytes;
+  record.rank = shape.size();
+  std::copy(shape.begin(), shape.end(), record.shape.begin());
+  std::memcpy(slot_.data() + output_index * sizeof(OutputRecord), &record, sizeof(record));
+  const std::span<std::byte> bytes = slot_.subspan(used_bytes_, size_bytes);
+  used_bytes_ = std::min(used_bytes_ + aligned(size_bytes), slot_.size());
+  return bytes;
+}
+
+}  // namespace assay::worker

@@ -1,0 +1,40 @@
+#pragma once
+
+#include <cstddef>
+#include <span>
+
+#include "base/result.h"
+#include "host/backend.h"
+#include "worker/layout.h"
+
+namespace assay::worker {
+
+// Takes the outputs of one call straight into an output slot of the arena and writes their records.
+// aim() before every call. No allocation on success. One call at a time.
+class SlotSink : public host::OutputSink {
+ public:
+  // `outputs` is the number of outputs of the model.
+  explicit SlotSink(std::size_t outputs) : outputs_(outputs) {}
+
+  // The next call writes into `slot`, whose records are cleared.
+  void aim(std::span<std::byte> slot);
+  // Fills the room for outputs with a pattern that is NaN in every floating dtype, so that bytes
+  // which the backend does not write show. Costs a pass over the slot: not for timed calls.
+  void poison();
+
+  Result<std::span<std::byte>> allocate(std::size_t output_index,
+                                        std::span<const std::int64_t> shape,
+                                        std::size_t size_bytes) override;
+
+  // Bytes that the last call asked for, when the slot was too small; else 0.
+  std::size_t missing_capacity_bytes() const { return overflowed_ ? wanted_bytes_ : 0; }
+
+ private:
+  std::size_t outputs_;
+  std::span<std::byte> slot_;
+  std::size_t used_bytes_ = 0;
+  std::size_t wanted_bytes_ = 0;  // of all outputs of this call so far
+  bool overflowed_ = false;
+};
+
+}  // namespace assay::worker
