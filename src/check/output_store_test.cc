@@ -15,6 +15,8 @@
 #include "check/numeric.h"
 #include "check/store_format.h"
 
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size_bytes);
+
 namespace assay::check {
 namespace {
 
@@ -278,6 +280,23 @@ TEST(OutputStoreHostile, ForgedHeadersAreRefused) {
   EXPECT_THAT(OutputReader::open(path), StatusIs(StatusCode::kDataLoss, HasSubstr("impossible")));
   forge(path, head + bodies.back(), 1ULL << 40, 48);
   EXPECT_THAT(OutputReader::open(path), StatusIs(StatusCode::kDataLoss, HasSubstr("bytes")));
+}
+
+TEST(OutputStoreHostile, SeededMutationsReachTheFuzzEntryUnharmed) {
+  constexpr std::uint32_t kSeed = 7;
+  SCOPED_TRACE(::testing::Message() << "seed " << kSeed);
+  const std::string whole = read_file(write_store("fuzz", 3)).value();
+  std::mt19937 generator(kSeed);
+  for (int round = 0; round < 2000; ++round) {
+    std::string bytes = whole;
+    for (std::uint32_t change = generator() % 4 + 1; change > 0; --change) {
+      bytes[generator() % bytes.size()] = static_cast<char>(generator());
+    }
+    if (generator() % 4 == 0) bytes.resize(generator() % bytes.size());
+    EXPECT_EQ(
+        LLVMFuzzerTestOneInput(reinterpret_cast<const std::uint8_t*>(bytes.data()), bytes.size()),
+        0);
+  }
 }
 
 TEST(OutputStoreHostile, FileCutWhileItIsReadIsAnErrorNotASignal) {
