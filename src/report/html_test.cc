@@ -2,8 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <filesystem>
 #include <nlohmann/json.hpp>
 
+#include "base/file.h"
 #include "report/golden_testing.h"
 #include "report/html_sections.h"
 #include "report/html_writer.h"
@@ -66,6 +68,23 @@ TEST(Page, NamesCannotLeaveTheirPlace) {
   EXPECT_EQ(around(page, "<img"), "");
   EXPECT_EQ(around(page, "</script><"), "");
   EXPECT_NE(around(page, "&lt;/script&gt;&lt;img src=x onerror=alert(1)&gt;&quot;&#39;`&amp;"), "");
+}
+
+TEST(Page, EverySectionIsExplainedInTheGuide) {
+  const auto guide =
+      read_file(std::filesystem::path(ASSAY_SOURCE_DIR) / "docs" / "guide" / "read-a-report.md");
+  ASSERT_TRUE(guide.ok());
+  const std::string page = render_html(golden_result("example"), kStandIns);
+  constexpr std::string_view kHeading = "-title\">";
+  int sections = 0;
+  for (std::size_t at = page.find("<h2 "); at != std::string::npos; at = page.find("<h2 ", at)) {
+    const std::size_t begin = page.find(kHeading, at) + kHeading.size();
+    at = page.find('<', begin);
+    const std::string title = page.substr(begin, at - begin);
+    EXPECT_NE(guide->find("\n## " + title + "\n"), std::string::npos) << title;
+    ++sections;
+  }
+  EXPECT_EQ(sections, 11);
 }
 
 TEST(EscapeHtml, ReplacesWhatIsNotText) {
