@@ -17,7 +17,7 @@ fetch_task_data() {
 
 main() {
   "$assay_root/tools/setup" --test --bench
-  "$assay_root/tools/build" release -DASSAY_BUILD_TESTS=ON -DASSAY_BUILD_BENCH=ON
+  "$assay_root/tools/build" --with-tests release
   fetch_task_data
   local results=$assay_root/build/release/tests.xml status=0
   rm -f "$results"

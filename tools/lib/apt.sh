@@ -27,6 +27,7 @@ install_packages() {
   installed_packages=$(dpkg-query -W -f '${db:Status-Status} ${Package}\n' | sed -n 's/^installed //p')
   while read -r group package test why; do
     [[ $group == '#'* || -z $group || " $* " != *" $group "* ]] && continue
+    [[ " ${missing_packages[*]} " == *" $package "* ]] && continue
     satisfied "$package" "$test" && continue
     missing_packages+=("$package")
     reasons+=("$(printf '  %-22s %s' "$package" "$why")")

@@ -42,10 +42,8 @@ unpack_uplot() { tar -xzf "$(download_of uplot)" -C "$1" --strip-components=1; }
 parts_onnx_proto() { echo onnx-proto; }
 expects_onnx_proto() { echo onnx/onnx-ml.proto LICENSE; }
 unpack_onnx_proto() {
-  local top
-  top=$(basename "$(download_of onnx-proto)" .tar.gz)
-  tar -xzf "$(download_of onnx-proto)" -C "$1" --strip-components=1 \
-    "$top/onnx/onnx-ml.proto" "$top/LICENSE"
+  unzip -q -d "$1" "$(download_of onnx-proto)" onnx/onnx-ml.proto
+  unzip -q -j -d "$1" "$(download_of onnx-proto)" '*/licenses/LICENSE'
 }
 
 parts_loadgen() { echo loadgen; }

@@ -20,7 +20,7 @@ fetch_file() {
   local into log start
   into=$(new_scratch) log=$assay_state/$name.log start=$(now_ms)
   say "  fetching $file (about $size_mb MB, $kind) ..."
-  if ! (cd "$into" && "fetch_${kind//-/_}" "$file") >"$log" 2>&1; then
+  if ! (cd "$into" && "fetch_${kind//-/_}" "$file" "$sha256") >"$log" 2>&1; then
     tail -n 15 "$log" | sed 's/^/    /' >&2
     die "could not fetch $file ($kind); the log is $log.
 Check the network, the proxy and the $(client_of "$kind") configuration, then repeat the command:
@@ -56,20 +56,22 @@ fetch_venv() {
 }
 
 fetch_pypi() {
-  local file=$1 stem package version
+  local file=$1 sha256=$2 stem package version venv
   local -a which
   stem=${file%.tar.gz}
   if [[ $file == *.whl ]]; then
     IFS=- read -r package version _ <<<"$stem"
-    which=(--only-binary=:all: --implementation cp --python-version 3.11 --platform manylinux_2_28_x86_64)
+    which=(--only-binary=:all: --implementation cp --python-version 3.11 --platform manylinux_2_28_x86_64
+      --platform manylinux_2_27_x86_64)
   else
     package=${stem%-*} version=${stem##*-}
     which=(--no-binary "$package")
   fi
-  local venv
   venv=$(fetch_venv) || return 1
+  # pip looks into a source package for its metadata, so it has to know the digest beforehand.
+  echo "$package==$version --hash=sha256:$sha256" >requirements.txt
   "$venv/bin/python" -m pip --cache-dir "$assay_state/pip" --disable-pip-version-check \
-    download --no-deps "${which[@]}" "$package==$version"
+    download --no-deps "${which[@]}" --require-hashes -r requirements.txt
 }
 
 fetch_npm() {
