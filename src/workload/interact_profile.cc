@@ -87,8 +87,8 @@ std::optional<Json> as_int(const Json& value) {
   if (value.is_string()) return parsed<std::int64_t>(value.get<std::string>());
   if (!value.is_number_float()) return std::nullopt;
   const double number = value.get<double>();
-  constexpr double kExact = 9007199254740992.0;  // 2^53
-  const bool whole = number >= -kExact && number <= kExact &&
+  constexpr double exact = 9007199254740992.0;  // 2^53
+  const bool whole = number >= -exact && number <= exact &&
                      static_cast<double>(static_cast<std::int64_t>(number)) == number;
   return whole ? std::optional(Json(static_cast<std::int64_t>(number))) : std::nullopt;
 }
@@ -267,16 +267,18 @@ Json normalised_profile(const Json& returned, std::vector<std::string>& warnings
   return list;
 }
 
+constexpr std::array<std::string_view, 7> kQuestionKeys = {
+    "name", "note", "dialog_type", "type", "options", "default", "depends"};
+
 // Keys that the published engine ignores; a backend that carries them still runs.
 void drop_unknown_keys(Json& list, std::vector<std::string>& warnings) {
-  static const std::array<std::string_view, 7> kKnown = {
-      "name", "note", "dialog_type", "type", "options", "default", "depends"};
   if (!list.is_array()) return;
   for (Json& question : list) {
     if (!question.is_object()) continue;
     std::vector<std::string> unknown;
     for (const auto& member : question.items()) {
-      const bool known = std::find(kKnown.begin(), kKnown.end(), member.key()) != kKnown.end();
+      const bool known = std::find(kQuestionKeys.begin(), kQuestionKeys.end(), member.key()) !=
+                         kQuestionKeys.end();
       if (!known) unknown.push_back(member.key());
     }
     for (const std::string& key : unknown) {

@@ -301,17 +301,25 @@ class Reader {
              fmt::format("found \"{}\", but \"layout\" is \"{}\"; accepted: the same layout",
                          prepared, info_.layout));
     }
-    for (const TensorSpec& input : info_.inputs) {
-      if (input.shape.size() != 4) continue;
-      const std::size_t channel_axis = info_.layout == "NCHW" ? 1 : 3;
-      const auto looks_like_channels = [&](std::size_t axis) {
-        return input.shape[axis] == 1 || input.shape[axis] == 3 || input.shape[axis] == 4;
-      };
-      if (looks_like_channels(channel_axis) || !looks_like_channels(4 - channel_axis)) continue;
-      report(member_pointer("input_shape", input.name),
-             fmt::format("{} is laid out {}, but \"layout\" is \"{}\"", to_string(input.shape),
-                         info_.layout == "NCHW" ? "NHWC" : "NCHW", info_.layout));
-    }
+    for (const TensorSpec& input : info_.inputs) check_layout_of(input);
+  }
+
+  // Only what can be nothing but a picture in colour is held against the layout.
+  void check_layout_of(const TensorSpec& input) {
+    constexpr std::int64_t colours = 3;
+    constexpr std::int64_t smallest_side = 8;
+    if (input.shape.size() != 4) return;
+    const bool first = info_.layout == "NCHW";
+    const std::size_t said = first ? 1 : 3;
+    const std::size_t other = first ? 3 : 1;
+    const std::int64_t height = input.shape[first ? 1 : 2];
+    const std::int64_t width = input.shape[first ? 2 : 3];
+    const bool contradicts = input.shape[said] != colours && input.shape[other] == colours &&
+                             height >= smallest_side && width >= smallest_side;
+    if (!contradicts) return;
+    report(member_pointer("input_shape", input.name),
+           fmt::format("{} is laid out {}, but \"layout\" is \"{}\"", to_string(input.shape),
+                       first ? "NHWC" : "NCHW", info_.layout));
   }
 
   void judge_form() {

@@ -223,6 +223,17 @@ TEST(ModelInfo, RefusesALayoutThatTheShapeContradicts) {
             "\"NCHW\"");
 }
 
+TEST(ModelInfo, TakesALayoutThatTheShapeAllows) {
+  for (const char* shape :
+       {"[1, 16, 4, 4]", "[1, 3, 224, 224]", "[1, 1, 28, 28]", "[1, 64, 100, 1]"}) {
+    EXPECT_EQ(error_of(std::string(R"({"name": "n", "model_path": "p", "framework": "Onnx",
+      "model_format": "onnx", "inputs": "x", "input_type": "FLOAT32", "layout": "NCHW",
+      "input_shape": {"x": )") +
+                       shape + "}}"),
+              "");
+  }
+}
+
 TEST(ModelInfo, TellsPublishedFilesOfTheOldForm) {
   const std::string text = R"({
 "name": "speech-tf-fp16", "model_path": "model_zoo/speech/net",

@@ -31,9 +31,9 @@ Json to_json(const RunRequest& request) {
 
 // `word` as a shell reads it back unchanged.
 std::string shell_word(const std::string& word) {
-  constexpr std::string_view kPlain =
+  constexpr std::string_view plain =
       "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./:=,@%+-";
-  if (!word.empty() && word.find_first_not_of(kPlain) == std::string::npos) return word;
+  if (!word.empty() && word.find_first_not_of(plain) == std::string::npos) return word;
   std::string text = "'";
   for (const char c : word) text += c == '\'' ? std::string("'\\''") : std::string(1, c);
   return text + "'";

@@ -145,6 +145,12 @@ Workload read_fields(const Json& json) {
   return workload;
 }
 
+// Whole numbers without a fraction, as the files have them.
+Json number(double value) {
+  const auto whole = static_cast<std::int64_t>(value);  // a percentage
+  return static_cast<double>(whole) == value ? Json(whole) : Json(value);
+}
+
 void put(Json& json, const char* key, const std::optional<double>& value) {
   if (value) json[key] = *value;
 }
@@ -215,7 +221,7 @@ Json to_json(const Workload& workload) {
                {"max_duration_s", workload.max_duration_s},
                {"batch_sizes", workload.batch_sizes.value_or(std::vector<std::int64_t>{})},
                {"fake_data", workload.fake_data},
-               {"data_percent", workload.data_percent},
+               {"data_percent", number(workload.data_percent)},
                {"compile_only", workload.compile_only}};
   json["scenarios"] = Json::array();
   for (const Scenario& scenario : workload.scenarios) {
