@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <nlohmann/json.hpp>
 #include <system_error>
 #include <utility>
@@ -15,6 +16,8 @@
 #include "check/output_store.h"
 #include "controller/data.h"
 #include "controller/reference.h"
+#include "controller/run_journal.h"
+#include "loadgen/record.h"
 
 namespace assay::controller {
 namespace fs = std::filesystem;
@@ -123,8 +126,7 @@ Status EvaluationRun::execute() {
     skip("stability", "the stability matrix comes later");
     run_performance();
   }
-  if (setup_.plan.request.keep_raw) return keep_raw_outputs();
-  return ok_status();
+  return keep_raw();
 }
 
 void EvaluationRun::run_pre_optimize() {
@@ -151,6 +153,8 @@ void EvaluationRun::run_pre_optimize() {
 void EvaluationRun::run_compile() {
   if (stopped() || !probe_) return skip("compile", "the backend is not available");
   begin("compile");
+  const std::string key = step_key({});
+  if (resume_compile(key)) return;
   const dataset::Dataset* calibration = setup_.data->calibration();
   CompileRequest request;
   request.configs = configs_;
@@ -169,6 +173,7 @@ void EvaluationRun::run_compile() {
     if (calibration == nullptr && probe_->need_quant) {
       notes_.emplace_back("Calibrated on evaluation data: the data set has no samples apart.");
     }
+    note_in_journal("compile", key, compiled_journal_json(*compiled_, compiled.record));
   }
   finish(std::move(compiled.record));
 }
@@ -252,7 +257,16 @@ void EvaluationRun::run_reference() {
 // Every sample once through the backend under test; done by the first phase that needs it.
 PhaseRecord EvaluationRun::run_pass() {
   pass_tried_ = true;
-  return run_in_session(session_, setup_.manifest, "accuracy", [&](Session& session) -> Status {
+  const std::string key = step_key({compiled_->artifact_hash, setup_.data->fingerprint(),
+                                    std::to_string(setup_.samples),
+                                    std::to_string(pass_batch_size())});
+  if (resume_pass(key)) {
+    PhaseRecord record;
+    record.name = "accuracy";
+    record.cached = true;
+    return record;
+  }
+  PhaseRecord record = run_in_session(session_, setup_.manifest, "accuracy", [&](Session& session) -> Status {
     PassRequest request;
     request.dataset = setup_.data.get();
     request.samples = setup_.samples;
@@ -264,6 +278,8 @@ PhaseRecord EvaluationRun::run_pass() {
     ASSIGN_OR_RETURN(pass_, run_inference_pass(session, request, *environment_.observer));
     return ok_status();
   });
+  if (pass_) note_in_journal("accuracy", key, pass_journal_json(*pass_));
+  return record;
 }
 
 void EvaluationRun::run_accuracy() {
@@ -395,10 +411,15 @@ void EvaluationRun::run_performance() {
   if (stopped() || !setup_.plan.workload.test_perf) return skip("performance", "not asked for");
   if (!compiled_) return skip("performance", "compile did not finish");
   begin("performance");
+  const std::string key =
+      step_key({compiled_->artifact_hash, workload::to_json(setup_.plan).dump(),
+                setup_.fake_data ? "fake data" : "data"});
+  if (resume_performance(key)) return;
   measure_harness_overhead();
   const PerformanceRequest request = performance_request();
   const std::vector<MeasuredRow> rows = measure_rows(request, *environment_.observer);
   for (const MeasuredRow& row : rows) {
+    records_.insert(records_.end(), row.records.begin(), row.records.end());
     if (row.phase.end.ok() && row.row.rounds.empty()) {
       skip("performance", "interrupted");
       continue;
@@ -416,6 +437,57 @@ void EvaluationRun::run_performance() {
     finish(row.phase);
   }
   criteria_.push_back(performance_criterion(rows));
+  if (interrupted_ || criteria_.back().outcome != "pass") return;
+  note_in_journal("performance", key,
+                  Json{{"rows", performance_json_.get()},
+                       {"harness", harness_json_.get()},
+                       {"criterion", to_json(criteria_.back())}});
+}
+
+// What the raw folder keeps: nothing, or with --keep-raw all that the numbers were made from.
+Status EvaluationRun::keep_raw() {
+  if (setup_.plan.request.keep_raw) {
+    RETURN_IF_ERROR(keep_raw_outputs());
+    RETURN_IF_ERROR(keep_raw_latencies());
+  }
+  std::error_code ignored;
+  for (const fs::path& record : records_) fs::remove(record, ignored);
+  if (!setup_.plan.request.keep_raw) fs::remove(setup_.folder / "raw", ignored);
+  return ok_status();
+}
+
+// One .npy per round: a row per call in the order they ended, {intended start, start, end} on
+// CLOCK_MONOTONIC in nanoseconds, and the number of the query.
+Status EvaluationRun::keep_raw_latencies() {
+  for (const fs::path& record : records_) {
+    ASSIGN_OR_RETURN(const std::string bytes, read_file(record));
+    ASSIGN_OR_RETURN(const loadgen::RecordView view,
+                     loadgen::parse(std::as_bytes(std::span(bytes))));
+    for (std::size_t client = 0; client < view.clients.size(); ++client) {
+      const std::string name =
+          fmt::format("latency-{}-c{}.npy", record.stem().string(), client);
+      ASSIGN_OR_RETURN(check::NpyWriter writer,
+                       check::NpyWriter::open(setup_.folder / "raw" / name, DType::kInt64, {4}));
+      for (const loadgen::Sample& sample : view.clients[client].samples) {
+        const std::array<std::int64_t, 4> row = {sample.intended_start_ns, sample.start_ns,
+                                                 sample.end_ns,
+                                                 static_cast<std::int64_t>(sample.query)};
+        RETURN_IF_ERROR(writer.append(std::as_bytes(std::span(row))));
+      }
+      RETURN_IF_ERROR(writer.finish());
+      append(raw_json_,
+             {{"what", fmt::format("calls of {}, client {}: intended start, start and end (ns, "
+                                   "CLOCK_MONOTONIC), query; {} calls came after these",
+                                   record.stem().string(), client,
+                                   view.clients[client].successes -
+                                       view.clients[client].samples.size())},
+              {"path", "raw/" + name},
+              {"window_ns", view.window_ns()},
+              {"window_start_ns", view.window_start_ns},
+              {"window_end_ns", view.window_end_ns}});
+    }
+  }
+  return ok_status();
 }
 
 // Outputs of the accuracy run as .npy files, a row per sample.

@@ -57,6 +57,13 @@ class EvaluationRun {
   void finish(PhaseRecord record);
   void skip(const std::string& phase, const std::string& reason);
 
+  // A resumed run takes what an earlier one finished, when everything that it depends on is the same.
+  std::string step_key(const std::vector<std::string>& more) const;
+  bool resume_compile(const std::string& key);
+  bool resume_pass(const std::string& key);
+  bool resume_performance(const std::string& key);
+  void note_in_journal(const std::string& step, const std::string& key, const Json& result);
+
   void run_pre_optimize();
   void run_compile();
   void run_reference();
@@ -67,7 +74,9 @@ class EvaluationRun {
   bool needs_outputs() const;
   PhaseRecord run_pass();
   Status score();
+  Status keep_raw();
   Status keep_raw_outputs();
+  Status keep_raw_latencies();
   PerformanceRequest performance_request() const;
   std::int64_t pass_batch_size() const;
   check::StoreIdentity store_identity() const;
@@ -101,6 +110,7 @@ class EvaluationRun {
   std::optional<std::filesystem::path> reference_store_;
   JsonValue reference_json_;
   bool self_comparison_ = false;
+  std::vector<std::filesystem::path> records_;  // of the rounds of all rows
   bool pass_tried_ = false;
   std::optional<PassResult> pass_;
   JsonValue accuracy_json_;

@@ -38,6 +38,7 @@ class BatchSplitter {
                         to_string(output.spec), batch_size_));
       }
       spec.shape[0] /= batch_size_;
+      if (spec.shape[0] == 1) spec.shape.erase(spec.shape.begin());
       specs.push_back(std::move(spec));
     }
     return specs;

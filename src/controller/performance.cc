@@ -349,7 +349,7 @@ Result<JsonValue> measure_harness(const SessionSettings& settings,
                                   const host::Manifest& null_backend) {
   worker::PhaseEnd end;
   ASSIGN_OR_RETURN(Session session, Session::start(settings, null_backend, "harness", end));
-  const std::vector<TensorSpec> inputs = {{"input", DType::kFloat32, {1, 1}}};
+  const std::vector<TensorSpec> inputs = {{"x", DType::kFloat32, {1, 1}}};  // as it wants
   const CompiledModel model{"{}", "", settings.log_folder};
   ASSIGN_OR_RETURN(const LoadedModel loaded, session.load(model, 1, inputs));
   RETURN_IF_ERROR(session.share_arena({.inputs = inputs,

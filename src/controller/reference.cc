@@ -19,7 +19,7 @@ namespace fs = std::filesystem;
 namespace {
 
 // Bumped when what is kept in a reference, or how it is made, changes.
-constexpr const char* kReferenceVersion = "1";
+constexpr const char* kReferenceVersion = "2";
 
 check::StoreIdentity identity_of(const ReferenceRequest& request) {
   check::StoreIdentity identity;

@@ -72,9 +72,7 @@ Result<Setup> set_up(const workload::RunRequest& request, const RunEnvironment& 
   Setup setup;
   ASSIGN_OR_RETURN(setup.plan, workload::make_plan(request, plan_context(environment, request)));
   setup.folder = fs::absolute(request.output);
-  Result<ModelFile> file =
-      read_model(setup.plan.model.model_path, setup.plan.model.model_format);
-  if (file.ok()) setup.model_file = std::move(file).value();
+  setup.model_file = setup.plan.model_file;
   ASSIGN_OR_RETURN(setup.manifest,
                    host::find_backend(request.hardware_type, environment.installation.backends));
   const ModelFile* read = setup.model_file ? &*setup.model_file : nullptr;

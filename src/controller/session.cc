@@ -42,7 +42,8 @@ Result<Session> Session::start(const SessionSettings& settings, const host::Mani
                              .memory_limit_bytes = settings.memory_limit_bytes,
                              .stop = settings.stop});
   if (!client.ok()) {
-    end = {worker::Outcome::kFailed, client.status().to_string()};
+    const bool died = client.status().code() == StatusCode::kAborted;
+    end = {died ? worker::Outcome::kCrashed : worker::Outcome::kFailed, client.status().message()};
     return client.status();
   }
   Session session(std::move(client).value(), settings.timeout);

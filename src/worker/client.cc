@@ -74,7 +74,7 @@ Result<Client> Client::start(ClientSettings settings) {
   Client client(std::move(settings), std::move(ours), std::move(process));
   Result<Json> hello = client.call("hello", Json{{"protocol", kProtocolVersion}},
                                    {.timeout = kStartTimeout, .tick = {}});
-  if (!hello.ok()) return client.death_ ? internal_error(client.death_->reason) : hello.status();
+  if (!hello.ok()) return hello.status();
   return client;
 }
 

@@ -40,6 +40,7 @@ struct CallOptions {
 // was. One thread at a time.
 class Client {
  public:
+  // kAborted when the worker died before it answered.
   static Result<Client> start(ClientSettings settings);
   Client(Client&&) = default;
   Client& operator=(Client&&) = delete;

@@ -16,6 +16,7 @@
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
+#include <fstream>
 #include <limits>
 #include <mutex>
 #include <string>
@@ -122,6 +123,8 @@ class CompileBackendFaulty : public backend::CompileBackend {
     result.compile_precision = "FP32";
     result.input_type = {"FLOAT32"};
     result.max_batch_size = 1024;
+    std::ofstream(job.path("nothing.txt")) << "This model needs no artifact.\n";
+    result.objects = {{1, "nothing.txt"}};
     return result.to_json();
   }
 };

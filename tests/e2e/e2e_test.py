@@ -1,0 +1,454 @@
+"""End-to-end tests. Standard library only; ./test.sh -L e2e runs them."""
+import json
+import math
+import os
+import pathlib
+import signal
+import struct
+import subprocess
+import time
+
+from support import ASSAY, MODELS, ROOT, SHORT, Case
+
+FASHION = ["--task", "fashion-mnist-cnn-onnx-fp32", "--hardware_type", "CPU"]
+FAULTY = ["--task", "fashion-mnist-cnn-onnx-fp32", "--hardware_type", "FAULTY"]
+PHASES = ["probe", "profile", "pre_optimize", "compile", "reference", "accuracy", "numeric",
+          "stability", "performance"]
+
+
+def read_npy(path):
+    """Rows of a two-dimensional .npy of little-endian int64 or float32."""
+    data = pathlib.Path(path).read_bytes()
+    length = struct.unpack("<H", data[8:10])[0]
+    header = eval(data[10:10 + length], {"__builtins__": {}})  # a literal of our own making
+    rows, columns = header["shape"]
+    code = {"<i8": "q", "<f4": "f"}[header["descr"]]
+    values = struct.unpack(f"<{rows * columns}{code}", data[10 + length:])
+    return [values[i * columns:(i + 1) * columns] for i in range(rows)]
+
+
+class Task(Case):
+    """The tasks whose data is in the repository give their right values."""
+
+    def check(self, task, metric, value, places, **extra):
+        run = self.run_assay("--task", task, "--hardware_type", "CPU", *SHORT,
+                             "--data_percent", "100")
+        self.assert_complete(run)
+        self.assertIn(run.code, (0, 1))  # a busy machine may void a row
+        accuracy = run.result["accuracy"]
+        self.assertEqual(accuracy["metric"], metric)
+        self.assertAlmostEqual(accuracy["value"], value, places)
+        for name, wanted in extra.items():
+            self.assertAlmostEqual(accuracy["extra"][name], wanted, places)
+        for phase in run.result["phases"]:
+            self.assertIn(phase["outcome"], ("ok", "skipped"), phase)
+        self.assertEqual(run.result["numeric"][0]["nonfinite_mismatches"], 0)
+        self.assertGreater(run.result["harness"]["overhead_ns_p50"], 0)
+        for row in run.result["performance"]:
+            self.assertEqual(row["failures"], 0)
+            self.assertGreater(row["outputs_checked"]["checked"], 0)
+            self.assertEqual(row["outputs_checked"]["differing"], 0)
+        return run
+
+    def test_fashion_mnist_fp32(self):
+        run = self.check("fashion-mnist-cnn-onnx-fp32", "top1", 0.9251, 4)
+        self.assertEqual(run.result["accuracy"]["n"], 10000)
+        self.assertTrue(run.result["self_comparison"])
+        self.assertEqual(run.result["numeric"][0]["judged"], "not judged")
+
+    def test_fashion_mnist_int8_is_held_against_its_fp32_model(self):
+        run = self.check("fashion-mnist-cnn-onnx-int8", "top1", 0.9253, 3)
+        self.assertEqual(run.result["provenance"]["reference"]["model"],
+                         "fashion-mnist-cnn-onnx-fp32")
+        self.assertFalse(run.result["self_comparison"])
+        self.assertAlmostEqual(run.result["accuracy"]["reference_value"], 0.9251, 4)
+        self.assertGreater(run.result["numeric"][0]["max_abs"], 0)
+
+    def test_wide_deep(self):
+        run = self.check("wide-deep-adult-onnx-fp32", "auc", 0.906, 3, binary_accuracy=0.851)
+        self.assertEqual(run.result["accuracy"]["n"], 9769)
+
+
+class FetchedTask(Case):
+    """The tasks whose data is fetched give their right values."""
+
+    def evaluate(self, task, *more):
+        fetched = self.assay("fetch", task)
+        self.assertEqual(fetched.returncode, 0, fetched.stderr + fetched.stdout)
+        run = self.run_assay("--task", task, "--hardware_type", "CPU", *SHORT,
+                             "--data_percent", "100", *more)
+        self.assert_complete(run)
+        self.assertIn(run.code, (0, 1), run.out)
+        return run.result
+
+    def check_photographs(self, task):
+        accuracy = self.evaluate(task)["accuracy"]
+        self.assertEqual((accuracy["n"], round(accuracy["value"] * 20)), (20, 18))
+        self.assertEqual(round(accuracy["extra"]["top5"] * 20), 19)
+
+    def test_efficientnet_fp32(self):
+        self.check_photographs("efficientnet-lite0-onnx-fp32")
+
+    def test_efficientnet_int8(self):
+        self.check_photographs("efficientnet-lite0-onnx-int8")
+
+    def test_sentiment(self):
+        accuracy = self.evaluate("minilm-sentiment-onnx-w8")["accuracy"]
+        self.assertEqual(accuracy["n"], 1910)
+        self.assertAlmostEqual(accuracy["value"], 0.751, 3)
+
+    def test_resnet50_says_that_its_weights_are_random(self):
+        result = self.evaluate("resnet50-onnx-fp32", "--batch_sizes", "1")
+        self.assertIsNone(result["accuracy"])
+        self.assertEqual(result["provenance"]["model"]["weights"], "seeded_random")
+        self.assertEqual(result["numeric"][0]["nonfinite_mismatches"], 0)
+        self.assertEqual(result["performance"][0]["inputs"]["source"], "generated")
+
+
+class BadInput(Case):
+    """Each gives one clear message, exit code 2, and leaves nothing."""
+
+    def test_unknown_task_names_the_nearest(self):
+        run = self.run_assay("--task", "fashion-mnist-cnn-onx-fp32", "--hardware_type", "CPU")
+        self.assert_refused(run, "fashion-mnist-cnn-onnx-fp32")
+
+    def test_unknown_hardware_names_the_nearest(self):
+        run = self.run_assay("--task", "fashion-mnist-cnn-onnx-fp32", "--hardware_type", "CPUU")
+        self.assert_refused(run, "CPUU", "\"CPU\"")
+
+    def test_unknown_option_value(self):
+        self.assert_refused(self.run_assay(*FASHION, "--set", "intra_op_thread=2"),
+                            "intra_op_thread", "intra_op_threads")
+
+    def test_batch_sizes(self):
+        for text, words in (("0", ["0"]), ("99999999", ["99999999"]), ("1,x", ["\"x\""]),
+                            ("-3", ["-3"])):
+            with self.subTest(text):
+                self.assert_refused(self.run_assay(*FASHION, f"--batch_sizes={text}"), *words)
+
+    def test_data_percent(self):
+        for text in ("0", "101", "-5"):
+            with self.subTest(text):
+                self.assert_refused(self.run_assay(*FASHION, f"--data_percent={text}"), "1", "100")
+
+    def test_models(self):
+        broken = self.temp / "brökén model.onnx"
+        broken.write_bytes((ROOT / "model_zoo" / "fashion_mnist_cnn.onnx").read_bytes()[:5000])
+        for path, words in ((self.temp / "none.onnx", ["none.onnx"]), (broken, ["brökén model"]),
+                            (self.temp, ["folder"]), (MODELS / "ir99.onnx", ["99"]),
+                            (MODELS / "opset999.onnx", ["999"])):
+            with self.subTest(str(path)):
+                self.assert_refused(
+                    self.run_assay("--model", path, "--hardware_type", "CPU"), *words)
+
+    def test_output_folder(self):
+        occupied = self.temp / "occupied"
+        occupied.mkdir()
+        (occupied / "result.json").write_text("{}")
+        run = self.run_assay(*FASHION, folder=occupied)
+        self.assertEqual(run.code, 2)
+        self.assertIn("--resume", run.err)
+        self.assertEqual((occupied / "result.json").read_text(), "{}")
+        plain = self.temp / "plain"
+        plain.write_text("x")
+        refused = self.run_assay(*FASHION, folder=plain / "sub")
+        self.assertEqual(refused.code, 2, refused.err)
+
+    def task_folder(self, workload, model_info=None):
+        """A root of its own with one task, so that files can be wrong."""
+        root = self.temp / "root"
+        for part in ("workloads", "model_zoo", "datasets"):
+            (root / part).mkdir(parents=True, exist_ok=True)
+        (root / "workloads" / "t.json").write_text(workload)
+        info = json.loads((ROOT / "model_zoo" / "fashion-mnist-cnn-onnx-fp32.json").read_text())
+        info["name"] = "m"
+        info.update(model_info or {})
+        (root / "model_zoo" / "m.json").write_text(json.dumps(info))
+        (root / "model_zoo" / "fashion_mnist_cnn.onnx").write_bytes(
+            (ROOT / "model_zoo" / "fashion_mnist_cnn.onnx").read_bytes())
+        return root
+
+    def refuse(self, workload, *words, model_info=None):
+        root = self.task_folder(workload, model_info)
+        build = pathlib.Path(ASSAY).parent.parent / "backends"
+        run = self.run_assay("--task", "t", "--hardware_type", "CPU", ASSAY_ROOT=str(root),
+                             ASSAY_BACKEND_PATH=str(build))
+        self.assert_refused(run, *words)
+
+    def run_assay(self, *arguments, folder=None, **environment):
+        backends = environment.pop("ASSAY_BACKEND_PATH", None)
+        if backends is None:
+            return super().run_assay(*arguments, folder=folder, **environment)
+        folder = folder or self.folder
+        from support import Run
+        values = self.environment(**environment)
+        values["ASSAY_BACKEND_PATH"] = backends
+        process = subprocess.run([ASSAY, "run", "--output", str(folder), *map(str, arguments)],
+                                 capture_output=True, text=True, env=values, timeout=600)
+        return Run(process, folder)
+
+    def test_broken_json_has_line_and_column(self):
+        self.refuse('{\n  "model": "m",\n  "clients": \n}\n', "t.json:4:1")
+
+    def test_wrong_type_and_unknown_key_come_together(self):
+        self.refuse('{"model": "m", "clients": "three",\n "iteration": 5}', "clients",
+                    "iteration", "did you mean \"iterations\"")
+
+    def test_model_info_that_contradicts_the_model(self):
+        self.refuse('{"model": "m"}', "[1,3,28,28]", "1,28,28",
+                    model_info={"input_shape": {"input": [1, 3, 28, 28]}})
+
+    def test_missing_data(self):
+        self.refuse('{"model": "m"}', "fashion")
+
+    def test_backends(self):
+        build = pathlib.Path(ASSAY).parent.parent
+        for name, library, words in (
+                ("GONE", None, ["libgone.so"]),
+                ("TEXT", b"not a library", ["libtext.so"])):
+            with self.subTest(name):
+                folder = self.temp / "backends" / name
+                folder.mkdir(parents=True)
+                manifest = json.loads((build / "backends" / "CPU" / "manifest.json").read_text())
+                manifest.update(hardware_type=name, library=f"lib{name.lower()}.so")
+                manifest.pop("profile", None)
+                (folder / "manifest.json").write_text(json.dumps(manifest))
+                if library:
+                    (folder / manifest["library"]).write_bytes(library)
+                run = self.run_assay("--task", "fashion-mnist-cnn-onnx-fp32", "--hardware_type",
+                                     name, ASSAY_BACKEND_PATH=str(folder.parent))
+                self.assert_refused(run, *words)
+
+
+class Faults(Case):
+    """Nothing that a backend does loses the report or stops the rest."""
+
+    def evaluate(self, fault, *more):
+        run = self.run_assay(*FAULTY, *SHORT, "--data_percent", "1", "--batch_sizes", "4",
+                             "--timeout", "20", *more, ASSAY_FAULT=fault)
+        self.assert_complete(run)
+        self.assertEqual([p["name"] for p in run.result["phases"]][:4], PHASES[:4])
+        return run
+
+    def test_healthy_double_is_evaluated(self):
+        run = self.evaluate("")
+        for phase in run.result["phases"]:
+            self.assertIn(phase["outcome"], ("ok", "skipped"), phase)
+
+    def test_every_phase_survives_a_crash(self):
+        for where, phase in (("probe", "probe"), ("profile", "profile"),
+                             ("pre_optimize", "pre_optimize"), ("compile", "compile"),
+                             ("load", "accuracy"), ("infer", "accuracy")):
+            for what, outcome, words in (("segfault", "crashed", "SIGSEGV"),
+                                         ("abort", "crashed", "SIGABRT"),
+                                         ("exit3", "crashed", "code 3"),
+                                         ("throw", "failed", "")):
+                if where == "probe" and what == "throw":
+                    continue
+                with self.subTest(f"{where}:{what}"):
+                    self.folder = self.temp / f"{where}-{what}"
+                    run = self.evaluate(f"{where}:{what}")
+                    entry = run.phase(phase)
+                    self.assertEqual(entry["outcome"], outcome, entry)
+                    self.assertIn(words, entry["reason"])
+                    self.assertEqual(run.code, 3)
+
+    def test_hang_is_timed_out(self):
+        run = self.run_assay(*FAULTY, *SHORT, "--data_percent", "1", "--batch_sizes", "4",
+                             "--timeout", "2", ASSAY_FAULT="infer:hang")
+        self.assert_complete(run)
+        self.assertEqual(run.phase("accuracy")["outcome"], "timed_out")
+        self.assertEqual(run.phase("performance")["outcome"], "timed_out")
+
+    def test_wrong_outputs_are_failures_that_name_both_sides(self):
+        for what, words in (("wrong_shape", "logits"), ("no_output", "logits"),
+                            ("twice", "logits"), ("error", "")):
+            with self.subTest(what):
+                self.folder = self.temp / what
+                run = self.evaluate(f"infer:{what}")
+                self.assertEqual(run.phase("accuracy")["outcome"], "failed")
+                self.assertIn(words, run.phase("accuracy")["reason"])
+
+    def test_nan_outputs_fail_the_numeric_criterion(self):
+        run = self.evaluate("infer:nan")
+        numeric = [c for c in run.result["criteria"] if c["name"] == "numeric"][0]
+        self.assertEqual(numeric["outcome"], "fail")
+        self.assertGreater(run.result["numeric"][0]["nonfinite_mismatches"], 0)
+        self.assertEqual(run.code, 1)
+
+    def test_unwritten_outputs_show_as_not_finite(self):
+        run = self.evaluate("infer:stale")
+        self.assertGreater(run.result["numeric"][0]["nonfinite_mismatches"], 0)
+
+    def test_failing_calls_make_the_row_invalid_and_are_counted(self):
+        run = self.run_assay(*FAULTY, *SHORT, "--data_percent", "1", "--batch_sizes", "4",
+                             "--timeout", "60", ASSAY_FAULT="infer:every_5th")
+        self.assert_complete(run)
+        for row in run.result["performance"]:
+            self.assertFalse(row["valid"])
+            self.assertIsNone(row["qps"])
+
+    def test_killing_the_worker_from_outside_leaves_a_report(self):
+        """SIGKILL to whatever worker is alive, again and again, through a whole run."""
+        process = subprocess.Popen([ASSAY, "run", "--output", str(self.folder), *FASHION, *SHORT],
+                                   stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                                   env=self.environment())
+        while process.poll() is None:
+            for child in pathlib.Path(f"/proc/{process.pid}/task/{process.pid}/children"
+                                      ).read_text().split() if process.poll() is None else ():
+                try:
+                    os.kill(int(child), signal.SIGKILL)
+                except ProcessLookupError:
+                    pass
+            time.sleep(0.002)
+        out, err = process.communicate()
+        self.assertTrue((self.folder / "result.json").exists(), out + err)
+        result = json.loads((self.folder / "result.json").read_text())
+        self.assertEqual(process.returncode, 3)
+        self.assertIn("crashed", [p["outcome"] for p in result["phases"]])
+
+
+class Interruption(Case):
+    def test_ctrl_c_leaves_what_was_done(self):
+        process = subprocess.Popen([ASSAY, "run", "--output", str(self.folder), *FASHION,
+                                    "--batch_sizes", "1"], stdout=subprocess.PIPE,
+                                   stderr=subprocess.PIPE, text=True, env=self.environment())
+        journal = self.folder / "logs" / "performance-b1-r0.log"
+        while not journal.exists() and process.poll() is None:
+            time.sleep(0.01)
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=120)
+        self.assertEqual(process.returncode, 130, out + err)
+        result = json.loads((self.folder / "result.json").read_text())
+        self.assertTrue(result["interrupted"])
+        self.assertEqual(result["verdict"], "incomplete")
+        self.assertAlmostEqual(result["accuracy"]["value"], 0.9251, 4)
+        self.assertEqual(workers_of(self.folder), [])
+
+
+def workers_of(folder):
+    """Processes whose command line is a worker and whose log lies in `folder`."""
+    found = []
+    for entry in pathlib.Path("/proc").iterdir():
+        if not entry.name.isdigit():
+            continue
+        try:
+            if "assay-worker" in (entry / "cmdline").read_text() and \
+                    str(folder) in os.readlink(entry / "fd" / "1"):
+                found.append(entry.name)
+        except OSError:
+            continue
+    return found
+
+
+class Resume(Case):
+    def test_finished_phases_are_not_repeated(self):
+        first = self.run_assay(*FASHION, *SHORT)
+        self.assert_complete(first)
+        again = self.run_assay(*FASHION, *SHORT, "--resume")
+        self.assert_complete(again)
+        for name in ("compile", "accuracy"):
+            self.assertTrue(again.phase(name)["cached"], name)
+        self.assertEqual(again.result["accuracy"], first.result["accuracy"])
+
+    def test_changed_options_are_run_again(self):
+        self.run_assay(*FASHION, *SHORT)
+        again = self.run_assay(*FASHION, *SHORT, "--resume", "--set", "intra_op_threads=1")
+        self.assertFalse(again.phase("compile")["cached"])
+
+
+class OwnModel(Case):
+    def test_model_without_any_json(self):
+        run = self.run_assay("--model", ROOT / "model_zoo" / "wide_deep_adult.onnx",
+                             "--hardware_type", "CPU", *SHORT)
+        self.assert_complete(run)
+        self.assertIsNone(run.result["accuracy"])
+        self.assertEqual(run.result["numeric"][0]["nonfinite_mismatches"], 0)
+
+    def test_path_with_spaces_and_letters(self):
+        path = self.temp / "mein Modell ü.onnx"
+        path.write_bytes((ROOT / "model_zoo" / "wide_deep_adult.onnx").read_bytes())
+        run = self.run_assay("--model", path, "--hardware_type", "CPU", *SHORT)
+        self.assertIn(run.code, (0, 1), run.err)
+
+    def test_compile_only_writes_the_report(self):
+        run = self.run_assay(*FASHION, "--compile_only")
+        self.assert_complete(run)
+        self.assertEqual(run.code, 0)
+        self.assertEqual(run.phase("compile")["outcome"], "ok")
+        self.assertEqual(run.result["performance"], [])
+
+
+class RawRecords(Case):
+    """The numbers in result.json can be recomputed from the raw record."""
+
+    def test_numbers_come_out_of_the_raw_record(self):
+        run = self.run_assay(*FASHION, "--batch_sizes", "8", "--iterations", "300", "--keep_raw",
+                             "--quick", "--data_percent", "100")
+        self.assert_complete(run)
+        row = run.result["performance"][0]
+        rounds = [r for r in run.result["raw"] if "latency" in r["path"]]
+        latencies = sorted(call[2] - call[0] for entry in rounds
+                           for call in read_npy(run.folder / entry["path"]))
+        self.assertEqual(len(latencies), row["samples"])
+        self.assertEqual(latencies[0], row["latency_ns"]["min"])
+        self.assertEqual(latencies[-1], row["latency_ns"]["max"])
+        for name, p in (("p50", 0.5), ("p90", 0.9), ("p99", 0.99)):
+            if row["latency_ns"][name] is not None:
+                rank = math.ceil(p * len(latencies) - 1e-9)
+                self.assertEqual(latencies[rank - 1], row["latency_ns"][name])
+        self.assertAlmostEqual(sum(latencies) / len(latencies), row["latency_ns"]["mean"], 3)
+        outputs = [r for r in run.result["raw"] if "output" in r["path"]][0]
+        logits = read_npy(run.folder / outputs["path"])
+        labels = (ROOT / "datasets" / "fashion-mnist").glob("*labels*")
+        import gzip
+        truth = gzip.open(next(labels)).read()[8:]
+        right = sum(max(range(10), key=scores.__getitem__) == truth[i]
+                    for i, scores in enumerate(logits))
+        self.assertEqual(right / len(logits), run.result["accuracy"]["value"])
+
+    def test_without_being_asked_nothing_raw_is_kept(self):
+        run = self.run_assay(*FASHION, *SHORT)
+        self.assertEqual(run.result["raw"], [])
+        self.assertFalse((run.folder / "raw").exists())
+
+
+class Redraw(Case):
+    def test_report_is_a_function_of_the_result(self):
+        run = self.run_assay(*FASHION, "--compile_only")
+        page = run.folder / "report.html"
+        before = page.read_bytes()
+        page.unlink()
+        drawn = self.assay("report", run.folder)
+        self.assertEqual(drawn.returncode, 0, drawn.stderr)
+        self.assertEqual(page.read_bytes(), before)
+
+    def test_what_is_no_result_is_refused(self):
+        path = self.temp / "result.json"
+        path.write_text("{\"verdict\": 1}")
+        drawn = self.assay("report", path)
+        self.assertEqual(drawn.returncode, 2)
+        self.assertIn("verdict", drawn.stderr)
+
+
+class Listing(Case):
+    def test_tasks_backends_and_data_sets(self):
+        for what, word in (("tasks", "fashion-mnist-cnn-onnx-fp32"), ("backends", "CPU"),
+                           ("datasets", "fashion")):
+            with self.subTest(what):
+                self.assertIn(word, self.assay("list", what).stdout)
+                names = [row["name"] for row in json.loads(self.assay("list", what, "--json").stdout)]
+                self.assertTrue(any(word in name for name in names))
+
+    def test_environment(self):
+        facts = json.loads(self.assay("env", "--json").stdout)
+        self.assertIn("host", facts)
+        self.assertEqual(self.assay("env", PATH="").returncode, 0)
+
+    def test_json_run_prints_one_document(self):
+        run = self.run_assay(*FASHION, "--compile-only", "--json")
+        self.assertEqual(json.loads(run.out)["verdict"], run.result["verdict"])
+
+    def test_no_subcommand_is_bad_input(self):
+        self.assertEqual(self.assay().returncode, 2)
+        self.assertEqual(self.assay("--help").returncode, 0)
