@@ -49,8 +49,8 @@ bool contains(std::string_view text, std::string_view part) {
 }
 
 InputPlan default_plan(TensorSpec spec) {
-  const std::string_view name = spec.name;
   InputPlan plan{std::move(spec), Draw::kUniform, 0.0, 1.0};
+  const std::string_view name = plan.spec.name;
   if (is_floating(plan.spec.dtype)) return plan;
   if (contains(name, "mask")) {
     plan.draw = Draw::kOnes;

@@ -13,7 +13,7 @@ use tokenizers::models::wordpiece::WordPiece;
 use tokenizers::normalizers::BertNormalizer;
 use tokenizers::pre_tokenizers::bert::BertPreTokenizer;
 use tokenizers::processors::bert::BertProcessing;
-use tokenizers::{PaddingParams, PaddingStrategy, Tokenizer, TruncationParams};
+use tokenizers::{AddedToken, PaddingParams, PaddingStrategy, Tokenizer, TruncationParams};
 
 /// Rises when a signature below changes.
 const INTERFACE_VERSION: u32 = 1;
@@ -22,6 +22,7 @@ const UNKNOWN: &str = "[UNK]";
 const START: &str = "[CLS]";
 const END: &str = "[SEP]";
 const PADDING: &str = "[PAD]";
+const MASK: &str = "[MASK]";
 
 pub struct Encoder {
     tokenizer: Tokenizer,
@@ -130,6 +131,12 @@ fn make(vocab: &[u8], lowercase: bool, max_length: usize) -> Result<Encoder, Str
             .ok_or_else(|| format!("has no {token} token"))
     };
     id_of(UNKNOWN)?;
+    // Text that spells a special token is that token, as in BERT's own tokenizer.
+    let specials: Vec<AddedToken> = [UNKNOWN, START, END, PADDING, MASK]
+        .iter()
+        .filter(|token| vocab.contains_key(**token))
+        .map(|token| AddedToken::from(*token, true))
+        .collect();
     let (start, end, padding) = (id_of(START)?, id_of(END)?, id_of(PADDING)?);
     let model = WordPiece::builder()
         .vocab(vocab)
@@ -137,6 +144,7 @@ fn make(vocab: &[u8], lowercase: bool, max_length: usize) -> Result<Encoder, Str
         .build()
         .map_err(|e| e.to_string())?;
     let mut tokenizer = Tokenizer::new(model);
+    tokenizer.add_special_tokens(&specials);
     // Accents are stripped exactly when the text is lowered, as BERT's own tokenizer does.
     tokenizer.with_normalizer(Some(BertNormalizer::new(true, true, None, lowercase)));
     tokenizer.with_pre_tokenizer(Some(BertPreTokenizer));
