@@ -165,12 +165,13 @@ std::string text_of(const Json& value) {
   if (value.is_string()) return value.get<std::string>();
   if (value.is_boolean()) return value.get<bool>() ? "yes" : "no";
   if (value.is_number_float()) return format_number(value.get<double>(), 6);
-  if (!value.is_array()) return value.dump();
+  if (!value.is_structured()) return value.dump();
   std::string text;
-  for (const Json& item : value) {
-    if (item.is_structured()) return value.dump();
+  for (auto item = value.begin(); item != value.end(); ++item) {
+    if (item->is_structured()) return value.dump();
     if (!text.empty()) text += ", ";
-    text += text_of(item);
+    if (value.is_object()) text += item.key() + ": ";
+    text += text_of(*item);
   }
   return text.empty() ? std::string(kMissing) : text;
 }

@@ -34,7 +34,7 @@ std::string count_or_missing(const Json& object, std::string_view key);
 std::string number_or_missing(const Json& object, std::string_view key, int digits = 4);
 std::string duration_or_missing(const Json& object, std::string_view key, int digits = 4);
 std::string bytes_or_missing(const Json& object, std::string_view key);
-// Any scalar as text; objects and lists as compact JSON.
+// Any scalar as text; objects and lists of scalars joined by commas, deeper ones as compact JSON.
 std::string text_or_missing(const Json& object, std::string_view key);
 std::string text_of(const Json& value);
 

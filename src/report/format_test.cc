@@ -63,10 +63,11 @@ TEST(Members, WhatIsAbsentNullOrOfAnotherTypeIsMissing) {
   EXPECT_EQ(duration_or_missing(object, "null"), kMissing);
 }
 
-TEST(TextOf, JoinsListsOfScalars) {
+TEST(TextOf, JoinsListsAndObjectsOfScalars) {
   EXPECT_EQ(text_of(Json({1, "a", true})), "1, a, yes");
   EXPECT_EQ(text_of(Json::array()), kMissing);
-  EXPECT_EQ(text_of(Json{{"a", 1}}), R"({"a":1})");
+  EXPECT_EQ(text_of(Json{{"a", 1}, {"b", "x"}}), "a: 1, b: x");
+  EXPECT_EQ(text_of(Json{{"a", {1}}}), R"({"a":[1]})");
 }
 
 TEST(Metrics, HaveTheirPublishedNamesAndUnits) {

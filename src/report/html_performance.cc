@@ -178,11 +178,14 @@ std::string row_facts(const Json& row) {
   return facts.html();
 }
 
+// What disturbed the host, unless the row's own notes say it.
 std::string host_remarks(const Json& row) {
+  const std::string notes = at(row, "notes").dump(-1, ' ', false, Json::error_handler_t::replace);
   Json remarks = Json::array();
   for (const Json& watch : list_at(row, "host")) {
     for (const Json& noise : list_at(watch, "noise")) {
-      if (std::find(remarks.begin(), remarks.end(), noise) == remarks.end()) {
+      const bool said = notes.find(text_of(noise)) != std::string::npos;
+      if (!said && std::find(remarks.begin(), remarks.end(), noise) == remarks.end()) {
         remarks.push_back(noise);
       }
     }

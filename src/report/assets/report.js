@@ -60,6 +60,17 @@
   const powers = (u, ticks) => ticks.map(
       tick => Math.abs(Math.log10(tick) - Math.round(Math.log10(tick))) < 1e-9 ? tick : null);
 
+  // Ticks of a logarithmic axis from `low` to `high`: powers of ten, or 1, 2 and 5 times those
+  // where there are few.
+  function logTicks(low, high) {
+    const steps = Math.log10(high / low) > 2 ? [1] : [1, 2, 5];
+    const ticks = [];
+    for (let power = Math.floor(Math.log10(low)); power <= Math.log10(high); ++power) {
+      ticks.push(...steps.map(step => step * Math.pow(10, power)));
+    }
+    return ticks.filter(tick => low <= tick && tick <= high);
+  }
+
   // A box that follows the pointer; `lines(index)` gives its text.
   function tooltip(lines) {
     let box;
@@ -107,6 +118,7 @@
       const ratio = devicePixelRatio, right = u.bbox.left + u.bbox.width;
       ctx.font = 11 * ratio + 'px ' + getComputedStyle(document.body).fontFamily;
       ctx.textBaseline = 'top';
+      ctx.textAlign = 'left';
       const taken = [];
       for (const mark of list) {
         const at = Math.round(x(mark.at)) + .5;
@@ -186,13 +198,15 @@
     cursor: {y: false, points: {show: false}, drag: {x: false, y: false}},
   });
 
-  // Rows side by side, whatever their batch sizes are.
-  function byBatch(rows, label, yTicks, series, whisker, logarithmic, lines) {
+  // Rows side by side, whatever their batch sizes are. `shown`: every value that has to fit.
+  function byBatch(rows, label, yTicks, series, whisker, shown, logarithmic, lines) {
+    const least = Math.min(...shown), most = Math.max(...shown);
     const names = rows.map(row => digits(row.batch, 4));
     return Object.assign(base(), {
       scales: {
         x: {time: false, range: [-.5, rows.length - .5]},
-        y: logarithmic ? {distr: 3} : {range: (u, min, max) => [0, max > 0 ? max * 1.12 : 1]},
+        y: logarithmic ? {distr: 3, range: () => uPlot.rangeLog(least, most, 10, true)}
+                       : {range: [0, most > 0 ? most * 1.12 : 1]},
       },
       axes: [
         xAxis('Batch size', (u, ticks) => ticks.map(tick => names[tick] ?? ''), {
@@ -215,7 +229,8 @@
       const values = rows.map(row => row.qps);
       return {
         options: byBatch(rows, 'Samples per second', plainTicks, [line('accent')],
-            [whiskers(rows.map(row => row.qps_interval), 0, 'accent')], false,
+            [whiskers(rows.map(row => row.qps_interval), 0, 'accent')],
+            values.concat(...rows.map(row => row.qps_interval || [])).filter(isNumber), false,
             row => isNumber(row.qps) ? ['batch ' + row.batch, digits(row.qps, 5) + ' /s'] : []),
         values: [rows.map((row, i) => i), values],
       };
@@ -235,6 +250,8 @@
         options: byBatch(rows, unit.name + (logarithmic ? ', logarithmic' : ''), plainTicks,
             [line('accent'), line('second')],
             [whiskers(intervals('p50'), 0, 'accent'), whiskers(intervals('p99'), 0, 'second')],
+            all.concat(...rows.map(row => (row.p50_interval || []).concat(row.p99_interval || [])))
+                .filter(isNumber).map(value => value / unit.size),
             logarithmic,
             row => isNumber(row.p50) ? ['batch ' + row.batch, 'P50 ' + time(row.p50)].concat(
                 isNumber(row.p99) ? ['P99 ' + time(row.p99)] : []) : []),
@@ -278,27 +295,34 @@
       const row = data.performance[index], edges = row.histogram.edges;
       const counts = row.histogram.counts;
       const total = counts.reduce((sum, count) => sum + count, 0);
-      // To the right of this only a few slow calls lie; the text below the chart counts them.
-      const high = isNumber(row.p50) ? Math.min(edges[edges.length - 1],
-          Math.max(row.p50 * 1.5, (row.p99 || row.p95 || row.p50) * 1.6)) : edges[edges.length - 1];
-      const low = edges[0];
+      const low = edges[0], last = edges[edges.length - 1];
+      const typical = row.p99 || row.p95 || row.p50;
+      // A long tail is shown whole on a logarithmic axis. Otherwise the few calls far to the right
+      // are left out, and counted below the chart.
+      const logarithmic = low > 0 && isNumber(row.p50) && typical > 4 * row.p50;
+      const high = logarithmic || !isNumber(row.p50) ? last
+          : Math.min(last, Math.max(row.p50 * 1.5, typical * 1.6));
       const unit = timeUnit(isNumber(row.p50) ? row.p50 : high);
       const x = edges.map(edge => edge / unit.size);
-      // Bins differ in width: the height is calls per unit of time, so that areas are shares.
-      const heights = counts.map((count, i) => count / Math.max(x[i + 1] - x[i], 1e-12) / total);
-      const beyond = counts.reduce(
-          (sum, count, i) => sum + (edges[i] >= high ? count : 0), 0);
+      // Bins differ in width: a height is calls per width as drawn, so that areas are shares.
+      const width = i => logarithmic ? Math.log10(x[i + 1] / x[i]) : x[i + 1] - x[i];
+      const heights = counts.map((count, i) => count / Math.max(width(i), 1e-12) / total);
+      const beyond = counts.reduce((sum, count, i) => sum + (edges[i] >= high ? count : 0), 0);
       const marks = [['P50', row.p50], ['P95', row.p95], ['P99', row.p99], ['P99.9', row.p999]]
           .filter(mark => isNumber(mark[1]) && mark[1] <= high)
           .map(mark => ({name: mark[0], at: mark[1] / unit.size}));
       const pad = (high - low) * .03 / unit.size;
+      const range = logarithmic ? [x[0] / 1.1, high * 1.1 / unit.size]
+                                : [low / unit.size - pad, high / unit.size + pad];
       return {
-        note: beyond ? digits(beyond, 9) + ' slower calls lie beyond the right edge.' : '',
+        note: !beyond ? '' : beyond === 1 ? 'One slower call lies beyond the right edge.'
+            : digits(beyond, 9) + ' slower calls lie beyond the right edge.',
         options: Object.assign(base(), {
-          scales: {x: {time: false, range: [low / unit.size - pad, high / unit.size + pad]},
+          scales: {x: Object.assign({time: false, range}, logarithmic ? {distr: 3} : {}),
                    y: {range: [0, Math.max(...heights) * 1.2]}},
-          axes: [xAxis('Latency, ' + unit.name, plainTicks),
-                 yAxis('Calls per unit of time', (u, ticks) => ticks.map(() => ''), {size: 12})],
+          axes: [xAxis('Latency, ' + unit.name + (logarithmic ? ', logarithmic' : ''), plainTicks,
+                       logarithmic ? {splits: () => logTicks(...range), filter: (u, ticks) => ticks} : {}),
+                 yAxis('Calls per width', (u, ticks) => ticks.map(() => ''), {size: 12})],
           series: [{}, {paths: () => null, points: {show: false}}],
           plugins: [bars(x, heights), markers(marks), tooltip(i => counts[i] ? [
             time(edges[i]) + ' to ' + time(edges[i + 1]),
@@ -369,7 +393,7 @@
   function draw(place) {
     const made = kinds[place.dataset.chart](Number(place.dataset.index));
     place.before(key(made.key || []));
-    if (made.note) place.parentNode.querySelector('.describe').append(' ' + made.note);
+    if (made.note) place.parentNode.querySelector('.describe').append('. ' + made.note);
     place.classList.add('drawn');
     charts.push({place, plot: new uPlot(Object.assign(made.options, sizeOf(place)), made.values, place)});
   }
