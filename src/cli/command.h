@@ -16,8 +16,8 @@ struct Context {
   controller::Installation installation;
 };
 
-// A subcommand: adds itself to `app` and returns what to do when it was chosen, which gives the exit
-// code.
+// A subcommand: adds itself to `app` and returns what to do when it was chosen, which gives the
+// exit code.
 struct Command {
   const char* name;
   const char* description;

@@ -44,8 +44,7 @@ int run_program(int argc, char** argv) {
     complain(executable.status().message());
     return controller::kExitInternal;
   }
-  const Result<controller::Installation> installation =
-      controller::find_installation(*executable);
+  const Result<controller::Installation> installation = controller::find_installation(*executable);
   if (!installation.ok()) {
     complain(installation.status().message());
     return controller::kExitBadInput;

@@ -38,7 +38,7 @@ extern "C" void on_interrupt(int signal_number) {
 }
 
 void catch_interrupts() {
-  struct sigaction action {};
+  struct sigaction action{};
   action.sa_handler = on_interrupt;
   ::sigaction(SIGINT, &action, nullptr);
   ::sigaction(SIGTERM, &action, nullptr);
@@ -107,7 +107,8 @@ void add_options(CLI::App& app, Options& options) {
   app.add_flag("--json", options.json, "Print result.json on standard output, nothing else");
 }
 
-// "1,8" -> {1, 8}. What is not a number is left to the plan to refuse, which knows what is accepted.
+// "1,8" -> {1, 8}. What is not a number is left to the plan to refuse, which knows what is
+// accepted.
 Result<std::vector<std::int64_t>> parse_batch_sizes(const std::string& text) {
   std::vector<std::int64_t> sizes;
   std::size_t begin = 0;
@@ -117,8 +118,9 @@ Result<std::vector<std::int64_t>> parse_batch_sizes(const std::string& text) {
     std::int64_t value = 0;
     const auto [stop, error] = std::from_chars(part.data(), part.data() + part.size(), value);
     if (error != std::errc() || stop != part.data() + part.size()) {
-      return invalid_argument(fmt::format(
-          "--batch_sizes {}: \"{}\" is not a whole number; example: --batch_sizes 1,8", text, part));
+      return invalid_argument(
+          fmt::format("--batch_sizes {}: \"{}\" is not a whole number; example: --batch_sizes 1,8",
+                      text, part));
     }
     sizes.push_back(value);
     begin = end + 1;
@@ -204,9 +206,9 @@ int run(Options& options, const controller::Installation& installation) {
   if (options.json) {
     fmt::print("{}\n", summary->result->dump());
   } else {
-    fmt::print("{}", report::summary_text(*summary->result, style,
-                                          {summary->report_path.string(),
-                                           summary->result_path.string()}));
+    fmt::print(
+        "{}", report::summary_text(*summary->result, style,
+                                   {summary->report_path.string(), summary->result_path.string()}));
   }
   return summary->exit_code;
 }

@@ -41,11 +41,12 @@ Result<std::unique_ptr<dataset::Dataset>> open_data(const workload::ModelInfo& i
 }
 
 bool is_fetched_task(const Installation& installation, const std::string& task) {
-  const Result<std::string> text = read_file(installation.fetch_script.parent_path() / "tasks.json");
+  const Result<std::string> text =
+      read_file(installation.fetch_script.parent_path() / "tasks.json");
   if (!text.ok()) return false;
   const Json tasks = Json::parse(*text, nullptr, /*allow_exceptions=*/false);
-  return tasks.is_object() && (tasks.contains(task) ||
-                               (tasks.contains("tasks") && tasks["tasks"].contains(task)));
+  return tasks.is_object() &&
+         (tasks.contains(task) || (tasks.contains("tasks") && tasks["tasks"].contains(task)));
 }
 
 }  // namespace assay::controller

@@ -18,8 +18,8 @@ Result<std::size_t> output_index(const check::OutputReader& reader, const std::s
     if (name.empty() || reader.outputs()[i].name == name) return i;
     names.push_back(reader.outputs()[i].name);
   }
-  return invalid_argument(fmt::format("metric: the model has no output \"{}\"{}", name,
-                                      did_you_mean(name, names)));
+  return invalid_argument(
+      fmt::format("metric: the model has no output \"{}\"{}", name, did_you_mean(name, names)));
 }
 
 }  // namespace
@@ -32,11 +32,10 @@ Result<std::optional<MetricSpec>> parse_metric(const Json& metric) {
     spec.output = metric.value("output", "");
     const std::string scores = metric.value("scores", "logits");
     if (scores != "logits" && scores != "probabilities") {
-      return invalid_argument(fmt::format(
-          "metric.scores: \"{}\" is neither \"logits\" nor \"probabilities\"", scores));
+      return invalid_argument(
+          fmt::format("metric.scores: \"{}\" is neither \"logits\" nor \"probabilities\"", scores));
     }
-    spec.scores =
-        scores == "logits" ? check::Scores::kLogits : check::Scores::kProbabilities;
+    spec.scores = scores == "logits" ? check::Scores::kLogits : check::Scores::kProbabilities;
   } catch (const Json::exception& error) {
     return invalid_argument(fmt::format("metric: {}", error.what()));
   }
@@ -61,8 +60,7 @@ Result<check::AccuracyResult> score_store(const std::filesystem::path& store,
     ASSIGN_OR_RETURN(const dataset::Label label, dataset.label(i));
     const auto* truth = std::get_if<std::int64_t>(&label);
     if (truth == nullptr) {
-      return failed_precondition(
-          fmt::format("sample {} has no label", dataset.sample_id(i)));
+      return failed_precondition(fmt::format("sample {} has no label", dataset.sample_id(i)));
     }
     ASSIGN_OR_RETURN(const std::span<const std::byte> bytes, reader.output(i, index));
     RETURN_IF_ERROR(accumulator.add(i, {reader.outputs()[index], bytes}, *truth));

@@ -28,8 +28,8 @@ constexpr const char* kNullBackend = "NULL";
 constexpr double kMemoryShare = 0.9;  // of the machine's memory that a worker may hold
 
 std::int64_t memory_limit_bytes() {
-  const double bytes = static_cast<double>(::sysconf(_SC_PHYS_PAGES)) *
-                       static_cast<double>(::sysconf(_SC_PAGESIZE));
+  const double bytes =
+      static_cast<double>(::sysconf(_SC_PHYS_PAGES)) * static_cast<double>(::sysconf(_SC_PAGESIZE));
   return static_cast<std::int64_t>(bytes * kMemoryShare);
 }
 
@@ -50,8 +50,8 @@ EvaluationRun::EvaluationRun(Setup setup, const RunEnvironment& environment)
   session_.stop = environment.stop;
   session_.memory_limit_bytes = memory_limit_bytes();
   if (setup_.plan.request.timeout_s) {
-    session_.timeout = std::chrono::milliseconds(
-        static_cast<std::int64_t>(*setup_.plan.request.timeout_s * 1000));
+    session_.timeout =
+        std::chrono::milliseconds(static_cast<std::int64_t>(*setup_.plan.request.timeout_s * 1000));
   }
   warnings_ = setup_.plan.warnings;
   notes_ = setup_.plan.notes;
@@ -91,15 +91,15 @@ Status EvaluationRun::prepare() {
   PhaseResult<std::string> asked = ask_profile(session_, setup_.manifest, bare);
   if (asked.value && !asked.value->empty()) {
     const Json returned = Json::parse(*asked.value, nullptr, /*allow_exceptions=*/false);
-    ASSIGN_OR_RETURN(profile_, workload::interact_profile_from_backend(
-                                   returned, setup_.manifest.hardware_type));
+    ASSIGN_OR_RETURN(
+        profile_, workload::interact_profile_from_backend(returned, setup_.manifest.hardware_type));
   } else if (!setup_.manifest.profile.empty()) {
     ASSIGN_OR_RETURN(profile_, workload::load_interact_profile(setup_.manifest.profile_path()));
   }
   append_all(warnings_, profile_.warnings);
-  ASSIGN_OR_RETURN(answers_, workload::resolve_answers(
-                                 profile_, {setup_.plan.request.set_options,
-                                            setup_.plan.request.answers_file, environment_.dialogs}));
+  ASSIGN_OR_RETURN(answers_, workload::resolve_answers(profile_, {setup_.plan.request.set_options,
+                                                                  setup_.plan.request.answers_file,
+                                                                  environment_.dialogs}));
   append_all(warnings_, answers_.warnings);
   finish(std::move(asked.record));
   configs_ = workload::configs_json(setup_.plan, workload::interact_info(answers_)).dump();
@@ -114,8 +114,8 @@ Status EvaluationRun::execute() {
   std::error_code ignored;
   fs::copy(staged_logs, session_.log_folder, fs::copy_options::overwrite_existing, ignored);
   fs::remove_all(staged_logs, ignored);
-  ASSIGN_OR_RETURN(Journal journal, Journal::open(setup_.folder / "journal.jsonl",
-                                                  setup_.plan.request.resume));
+  ASSIGN_OR_RETURN(Journal journal,
+                   Journal::open(setup_.folder / "journal.jsonl", setup_.plan.request.resume));
   journal_.emplace(std::move(journal));
   run_pre_optimize();
   run_compile();
@@ -143,8 +143,7 @@ void EvaluationRun::run_pre_optimize() {
   }
   finish(std::move(changed.record));
   if (!setup_.model_file) return;
-  const Result<ModelFile> again =
-      read_model(setup_.model_file->path, setup_.model_file->format);
+  const Result<ModelFile> again = read_model(setup_.model_file->path, setup_.model_file->format);
   if (!again.ok() || again->content_hash != setup_.model_file->content_hash) {
     warnings_.emplace_back("The model's own file changed while pre_optimize ran.");
   }
@@ -237,7 +236,8 @@ void EvaluationRun::run_reference() {
   if (!same_backend) {
     Status open_error;
     const PhaseResult<ProbeFacts> probed = probe_backend(session_, *cpu, open_error);
-    if (!probed.value) return fail(open_error.ok() ? unavailable(probed.record.end.reason) : open_error);
+    if (!probed.value)
+      return fail(open_error.ok() ? unavailable(probed.record.end.reason) : open_error);
     request.backend_version = probed.value->version;
   }
   self_comparison_ = same_backend && request.model_hash == store_identity().model_hash;
@@ -257,27 +257,28 @@ void EvaluationRun::run_reference() {
 // Every sample once through the backend under test; done by the first phase that needs it.
 PhaseRecord EvaluationRun::run_pass() {
   pass_tried_ = true;
-  const std::string key = step_key({compiled_->artifact_hash, setup_.data->fingerprint(),
-                                    std::to_string(setup_.samples),
-                                    std::to_string(pass_batch_size())});
+  const std::string key =
+      step_key({compiled_->artifact_hash, setup_.data->fingerprint(),
+                std::to_string(setup_.samples), std::to_string(pass_batch_size())});
   if (resume_pass(key)) {
     PhaseRecord record;
     record.name = "accuracy";
     record.cached = true;
     return record;
   }
-  PhaseRecord record = run_in_session(session_, setup_.manifest, "accuracy", [&](Session& session) -> Status {
-    PassRequest request;
-    request.dataset = setup_.data.get();
-    request.samples = setup_.samples;
-    request.batch_size = pass_batch_size();
-    request.batch_axes = setup_.plan.model.batch_axes;
-    request.model = {configs_, compiled_->compile_result, compiled_->artifact_folder};
-    request.store = store_path();
-    request.identity = store_identity();
-    ASSIGN_OR_RETURN(pass_, run_inference_pass(session, request, *environment_.observer));
-    return ok_status();
-  });
+  PhaseRecord record =
+      run_in_session(session_, setup_.manifest, "accuracy", [&](Session& session) -> Status {
+        PassRequest request;
+        request.dataset = setup_.data.get();
+        request.samples = setup_.samples;
+        request.batch_size = pass_batch_size();
+        request.batch_axes = setup_.plan.model.batch_axes;
+        request.model = {configs_, compiled_->compile_result, compiled_->artifact_folder};
+        request.store = store_path();
+        request.identity = store_identity();
+        ASSIGN_OR_RETURN(pass_, run_inference_pass(session, request, *environment_.observer));
+        return ok_status();
+      });
   if (pass_) note_in_journal("accuracy", key, pass_journal_json(*pass_));
   return record;
 }
@@ -307,7 +308,8 @@ Status EvaluationRun::score() {
   if (reference_store_) {
     ASSIGN_OR_RETURN(reference, score_store(*reference_store_, *setup_.data, setup_.samples,
                                             *setup_.metric, seed));
-    const Result<check::NumericReport> report = compare_outputs(*reference_store_, store_path(), {});
+    const Result<check::NumericReport> report =
+        compare_outputs(*reference_store_, store_path(), {});
     identical = report.ok() && report->identical;
   }
   check::AccuracyCriteria wanted;
@@ -316,8 +318,9 @@ Status EvaluationRun::score() {
   if (setup_.plan.workload.criteria.accuracy.min_relative) {
     wanted.relative_floor = setup_.plan.workload.criteria.accuracy.min_relative;
   }
-  ASSIGN_OR_RETURN(const check::AccuracyVerdict verdict,
-                   check::judge_accuracy(tested, reference ? &*reference : nullptr, identical, wanted));
+  ASSIGN_OR_RETURN(
+      const check::AccuracyVerdict verdict,
+      check::judge_accuracy(tested, reference ? &*reference : nullptr, identical, wanted));
   accuracy_json_ = JsonValue(accuracy_json({.tested = &tested,
                                             .reference = reference ? &*reference : nullptr,
                                             .verdict = &verdict,
@@ -331,7 +334,8 @@ void EvaluationRun::run_numeric() {
   if (stopped() || !setup_.plan.workload.test_numeric) return skip("numeric", "not asked for");
   if (!compiled_) return skip("numeric", "compile did not finish");
   if (!reference_store_) return skip("numeric", "there is no reference");
-  if (pass_tried_ && !pass_) return skip("numeric", "the outputs of the accuracy phase are missing");
+  if (pass_tried_ && !pass_)
+    return skip("numeric", "the outputs of the accuracy phase are missing");
   begin("numeric");
   const std::int64_t start_ns = now_ns();
   PhaseRecord record;
@@ -411,9 +415,8 @@ void EvaluationRun::run_performance() {
   if (stopped() || !setup_.plan.workload.test_perf) return skip("performance", "not asked for");
   if (!compiled_) return skip("performance", "compile did not finish");
   begin("performance");
-  const std::string key =
-      step_key({compiled_->artifact_hash, workload::to_json(setup_.plan).dump(),
-                setup_.fake_data ? "fake data" : "data"});
+  const std::string key = step_key({compiled_->artifact_hash, workload::to_json(setup_.plan).dump(),
+                                    setup_.fake_data ? "fake data" : "data"});
   if (resume_performance(key)) return;
   measure_harness_overhead();
   const PerformanceRequest request = performance_request();
@@ -428,11 +431,11 @@ void EvaluationRun::run_performance() {
       workload::RunRequest alone = setup_.plan.request;
       alone.batch_sizes = {{row.asked_batch_size}};
       append(performance_json_,
-             row_json(row, {.inputs_source = setup_.fake_data || setup_.plan.generated_data
-                                                 ? "generated"
-                                                 : "dataset",
-                            .seed = request.seed,
-                            .command = workload::command_line(alone)}));
+             row_json(row,
+                      {.inputs_source =
+                           setup_.fake_data || setup_.plan.generated_data ? "generated" : "dataset",
+                       .seed = request.seed,
+                       .command = workload::command_line(alone)}));
     }
     finish(row.phase);
   }
@@ -464,8 +467,7 @@ Status EvaluationRun::keep_raw_latencies() {
     ASSIGN_OR_RETURN(const loadgen::RecordView view,
                      loadgen::parse(std::as_bytes(std::span(bytes))));
     for (std::size_t client = 0; client < view.clients.size(); ++client) {
-      const std::string name =
-          fmt::format("latency-{}-c{}.npy", record.stem().string(), client);
+      const std::string name = fmt::format("latency-{}-c{}.npy", record.stem().string(), client);
       ASSIGN_OR_RETURN(check::NpyWriter writer,
                        check::NpyWriter::open(setup_.folder / "raw" / name, DType::kInt64, {4}));
       for (const loadgen::Sample& sample : view.clients[client].samples) {
@@ -476,11 +478,11 @@ Status EvaluationRun::keep_raw_latencies() {
       }
       RETURN_IF_ERROR(writer.finish());
       append(raw_json_,
-             {{"what", fmt::format("calls of {}, client {}: intended start, start and end (ns, "
-                                   "CLOCK_MONOTONIC), query; {} calls came after these",
-                                   record.stem().string(), client,
-                                   view.clients[client].successes -
-                                       view.clients[client].samples.size())},
+             {{"what",
+               fmt::format("calls of {}, client {}: intended start, start and end (ns, "
+                           "CLOCK_MONOTONIC), query; {} calls came after these",
+                           record.stem().string(), client,
+                           view.clients[client].successes - view.clients[client].samples.size())},
               {"path", "raw/" + name},
               {"window_ns", view.window_ns()},
               {"window_start_ns", view.window_start_ns},

@@ -26,8 +26,8 @@ namespace assay::controller {
 // All that was decided before the first worker starts.
 struct Setup {
   workload::Plan plan;
-  std::optional<ModelFile> model_file;  // none for a format that is not read here
-  host::Manifest manifest;              // of the backend under test
+  std::optional<ModelFile> model_file;          // none for a format that is not read here
+  host::Manifest manifest;                      // of the backend under test
   std::unique_ptr<dataset::Dataset> data;       // for accuracy and numerics
   std::unique_ptr<dataset::Dataset> fake_data;  // for performance, when that is asked for; or null
   std::uint64_t samples = 0;                    // of `data` that are used
@@ -57,7 +57,8 @@ class EvaluationRun {
   void finish(PhaseRecord record);
   void skip(const std::string& phase, const std::string& reason);
 
-  // A resumed run takes what an earlier one finished, when everything that it depends on is the same.
+  // A resumed run takes what an earlier one finished, when everything that it depends on is the
+  // same.
   std::string step_key(const std::vector<std::string>& more) const;
   bool resume_compile(const std::string& key);
   bool resume_pass(const std::string& key);
@@ -80,7 +81,9 @@ class EvaluationRun {
   PerformanceRequest performance_request() const;
   std::int64_t pass_batch_size() const;
   check::StoreIdentity store_identity() const;
-  std::filesystem::path store_path() const { return setup_.folder / "outputs" / "accuracy.outputs"; }
+  std::filesystem::path store_path() const {
+    return setup_.folder / "outputs" / "accuracy.outputs";
+  }
 
   Json provenance() const;
   Json model_provenance() const;

@@ -121,9 +121,9 @@ Status Pass::attempt(std::size_t& needed_bytes) {
   options.batch_size = static_cast<std::size_t>(loaded_.batch_size);
   options.batch_axes = request_.batch_axes;
   const std::int64_t start_ns = now_ns();
-  ASSIGN_OR_RETURN(source_,
-                   dataset::BatchSource::start(
-                       *request_.dataset, slot_buffers(session_.layout(), session_.arena()), options));
+  ASSIGN_OR_RETURN(
+      source_, dataset::BatchSource::start(
+                   *request_.dataset, slot_buffers(session_.layout(), session_.arena()), options));
   bool more = true;
   while ((more || !running_.empty()) && needed_bytes == 0) {
     if (more && running_.size() + 1 < kSlots) {
@@ -157,8 +157,7 @@ Status Pass::collect(std::size_t& needed_bytes) {
     return fmt::format("samples {} to {}", request_.dataset->sample_id(batch.first),
                        request_.dataset->sample_id(batch.first + batch.count - 1));
   };
-  const Result<Json> answer =
-      session_.client().receive("infer", session_.options(kInferTimeout));
+  const Result<Json> answer = session_.client().receive("infer", session_.options(kInferTimeout));
   running_.pop_front();
   if (!answer.ok()) return answer.status().with_context(where());
   if (answer->contains("needed_output_bytes")) {
@@ -185,9 +184,9 @@ Status Pass::store(const dataset::Batch& batch) {
     writer_.emplace(std::move(writer));
     for (const TensorView& output : outputs) result_.output_bytes_per_batch += output.bytes.size();
   } else if (specs != sample_specs_) {
-    return unimplemented(fmt::format(
-        "outputs change their shape from batch to batch: first {}, now {}",
-        to_string(sample_specs_.front()), to_string(specs.front())));
+    return unimplemented(
+        fmt::format("outputs change their shape from batch to batch: first {}, now {}",
+                    to_string(sample_specs_.front()), to_string(specs.front())));
   }
   for (std::uint64_t i = 0; i < batch.count; ++i) {
     for (std::size_t k = 0; k < outputs.size(); ++k) {

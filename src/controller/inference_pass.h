@@ -16,22 +16,22 @@ namespace assay::controller {
 // Every sample of a data set once through a backend, outputs to a store by sample.
 struct PassRequest {
   const dataset::Dataset* dataset = nullptr;
-  std::uint64_t samples = 0;     // the first so many
-  std::int64_t batch_size = 1;   // asked for
+  std::uint64_t samples = 0;                           // the first so many
+  std::int64_t batch_size = 1;                         // asked for
   std::vector<std::optional<std::size_t>> batch_axes;  // per input; none: not batched
   CompiledModel model;
-  std::filesystem::path store;   // where the outputs go
+  std::filesystem::path store;  // where the outputs go
   check::StoreIdentity identity;
 };
 
 struct PassResult {
   std::int64_t loaded_batch_size = 1;
   std::uint64_t samples = 0;
-  std::uint64_t padded_samples = 0;    // that filled the last batch up; never counted
-  std::int64_t wall_ns = 0;            // first batch asked for to last output stored
-  std::int64_t backend_ns = 0;         // inside the backend
+  std::uint64_t padded_samples = 0;  // that filled the last batch up; never counted
+  std::int64_t wall_ns = 0;          // first batch asked for to last output stored
+  std::int64_t backend_ns = 0;       // inside the backend
   std::uint64_t output_bytes_per_batch = 0;
-  std::string conversions;             // JSON text
+  std::string conversions;  // JSON text
 };
 
 // Decoding runs ahead of inference, and storing behind it: the backend has the next batch waiting

@@ -64,8 +64,8 @@ std::vector<fs::path> backend_folders(const fs::path& root, const fs::path& exec
   }
   std::error_code error;
   const fs::path prefix = executable.parent_path().parent_path();
-  for (const fs::path& candidate : {prefix / "backends", prefix / "lib" / "assay" / "backends",
-                                    root / "backends"}) {
+  for (const fs::path& candidate :
+       {prefix / "backends", prefix / "lib" / "assay" / "backends", root / "backends"}) {
     if (fs::is_directory(candidate, error)) folders.push_back(candidate);
   }
   return folders;

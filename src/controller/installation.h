@@ -9,14 +9,14 @@ namespace assay::controller {
 
 // Where this Assay's files are: a checkout, or what `cmake --install` made.
 struct Installation {
-  std::filesystem::path root;           // holds the folders below
-  std::filesystem::path workloads;      // <task>.json
-  std::filesystem::path model_zoo;      // <model>.json
-  std::filesystem::path datasets;       // data that comes with Assay
+  std::filesystem::path root;                   // holds the folders below
+  std::filesystem::path workloads;              // <task>.json
+  std::filesystem::path model_zoo;              // <model>.json
+  std::filesystem::path datasets;               // data that comes with Assay
   std::vector<std::filesystem::path> backends;  // searched in order for <HW>/manifest.json
-  std::filesystem::path fetch_script;   // tools/fetch/fetch.py
-  std::filesystem::path worker;         // the worker's executable
-  std::filesystem::path cache;          // the user's: downloads, fetched models and data, references
+  std::filesystem::path fetch_script;           // tools/fetch/fetch.py
+  std::filesystem::path worker;                 // the worker's executable
+  std::filesystem::path cache;  // the user's: downloads, fetched models and data, references
 };
 
 // `executable` is the running program. ASSAY_ROOT overrides the root, ASSAY_BACKEND_PATH (entries

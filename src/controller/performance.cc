@@ -34,6 +34,7 @@ struct Round {
   std::int64_t instance_wait_ns = 0;
   std::int64_t conversion_ns = 0;
   std::uint64_t calls = 0;
+  std::int64_t load_ns = 0;
 };
 
 class RowMeasurer {
@@ -107,8 +108,8 @@ std::size_t RowMeasurer::pool_slots(const std::vector<TensorSpec>& inputs,
   return std::min({by_bytes, std::max<std::size_t>(by_data, 1), kMostPoolSlots});
 }
 
-// Loads the model and fills the pool of input slots with samples of the data set, another part of it
-// in every round.
+// Loads the model and fills the pool of input slots with samples of the data set, another part of
+// it in every round.
 Status RowMeasurer::fill_inputs(Session& session, Round& round, int number) {
   const dataset::Dataset& data = *request_.dataset;
   ASSIGN_OR_RETURN(round.inputs, batched_specs(data, request_.batch_axes, batch_size_));
@@ -119,14 +120,14 @@ Status RowMeasurer::fill_inputs(Session& session, Round& round, int number) {
     ASSIGN_OR_RETURN(round.inputs, batched_specs(data, request_.batch_axes, loaded.batch_size));
   }
   loaded_batch_size_ = loaded.batch_size;
+  round.load_ns = loaded.load_ns;
   const std::size_t slots = pool_slots(round.inputs, loaded.batch_size);
   std::size_t capacity = worker::guess_output_bytes(loaded.outputs, loaded.batch_size);
   capacity = std::max(capacity, static_cast<std::size_t>(request_.output_bytes_per_batch) *
                                     static_cast<std::size_t>(loaded.batch_size) /
                                     static_cast<std::size_t>(request_.output_bytes_batch_size) * 2);
-  const std::size_t kept =
-      std::clamp<std::size_t>(kPoolBytes / std::max<std::size_t>(capacity, 1) / request_.clients, 1,
-                              kMostKept);
+  const std::size_t kept = std::clamp<std::size_t>(
+      kPoolBytes / std::max<std::size_t>(capacity, 1) / request_.clients, 1, kMostKept);
   RETURN_IF_ERROR(session.share_arena({.inputs = round.inputs,
                                        .outputs = loaded.outputs,
                                        .input_slots = slots,
@@ -139,9 +140,9 @@ Status RowMeasurer::fill_inputs(Session& session, Round& round, int number) {
   options.batch_axes = request_.batch_axes;
   options.count = std::min(pool, usable);
   options.first = usable > pool ? static_cast<std::size_t>(number) * pool % (usable - pool + 1) : 0;
-  ASSIGN_OR_RETURN(const std::unique_ptr<dataset::BatchSource> source,
-                   dataset::BatchSource::start(
-                       data, slot_buffers(session.layout(), session.arena()), options));
+  ASSIGN_OR_RETURN(
+      const std::unique_ptr<dataset::BatchSource> source,
+      dataset::BatchSource::start(data, slot_buffers(session.layout(), session.arena()), options));
   pool_samples_.assign(slots, 0);
   std::size_t filled = 0;
   for (; filled < slots; ++filled) {
@@ -167,7 +168,8 @@ Json RowMeasurer::measure_arguments(int number, bool repeat) const {
               {"iterations", iterations},
               {"exact_iterations", exact},
               {"min_samples", (kP99Floor + share - 1) / share},
-              {"min_duration_ns", request_.min_round_ns / (repeat ? static_cast<std::int64_t>(kRepeatShare) : 1)},
+              {"min_duration_ns",
+               request_.min_round_ns / (repeat ? static_cast<std::int64_t>(kRepeatShare) : 1)},
               {"max_duration_ns", request_.max_duration_ns / static_cast<std::int64_t>(share)},
               {"seed", request_.seed + static_cast<std::uint64_t>(number)},
               {"repeat_input", repeat},
@@ -177,8 +179,7 @@ Json RowMeasurer::measure_arguments(int number, bool repeat) const {
 Result<loadgen::RoundInput> RowMeasurer::measure(Session& session, Round& round, int number,
                                                  bool repeat) {
   const std::uint64_t capacity = loadgen::default_exact_capacity(request_.clients);
-  ASSIGN_OR_RETURN(const std::size_t bytes,
-                   loadgen::required_bytes({request_.clients, capacity}));
+  ASSIGN_OR_RETURN(const std::size_t bytes, loadgen::required_bytes({request_.clients, capacity}));
   ASSIGN_OR_RETURN(const worker::SharedMemory record, worker::SharedMemory::create(bytes));
   {
     const Result<Json> shared =
@@ -192,12 +193,12 @@ Result<loadgen::RoundInput> RowMeasurer::measure(Session& session, Round& round,
   });
   session.set_tick([&] {
     const Result<loadgen::Progress> progress = loadgen::read_progress(record.bytes());
-    if (progress.ok()) observer_.progress(progress->calls_returned, progress->planned_calls, "calls");
+    if (progress.ok())
+      observer_.progress(progress->calls_returned, progress->planned_calls, "calls");
   });
   Json arguments = measure_arguments(number, repeat);
   arguments["exact_capacity"] = capacity;
-  arguments["kept_per_client"] =
-      repeat ? 0 : session.layout().output_slots / request_.clients - 1;
+  arguments["kept_per_client"] = repeat ? 0 : session.layout().output_slots / request_.clients - 1;
   const std::chrono::seconds timeout =
       kMeasureSlack + std::chrono::seconds(request_.max_duration_ns / 1'000'000'000);
   const Result<Json> answer = session.call("measure", std::move(arguments), timeout);
@@ -212,8 +213,8 @@ Result<loadgen::RoundInput> RowMeasurer::measure(Session& session, Round& round,
   if (repeat) return input;
   round.instance_wait_ns = answer->value("instance_wait_ns", std::int64_t{0});
   const Json conversion = answer->value("conversion", Json::object());
-  round.conversion_ns =
-      conversion.value("input_ns", std::int64_t{0}) + conversion.value("output_ns", std::int64_t{0});
+  round.conversion_ns = conversion.value("input_ns", std::int64_t{0}) +
+                        conversion.value("output_ns", std::int64_t{0});
   round.calls = conversion.value("calls", std::uint64_t{0});
   RETURN_IF_ERROR(compare_kept(session, answer->value("kept", Json::array())));
   return input;
@@ -223,15 +224,15 @@ Status RowMeasurer::keep_record(std::span<const std::byte> record, int number) {
   const std::filesystem::path path =
       request_.record_folder / fmt::format("b{}-r{}.record", batch_size_, number);
   row_.records.push_back(path);
-  return write_file_atomic(
-      path, {reinterpret_cast<const char*>(record.data()), record.size()});
+  return write_file_atomic(path, {reinterpret_cast<const char*>(record.data()), record.size()});
 }
 
 // Holds the outputs that the timed window left in the kept slots against the accuracy run's.
 Status RowMeasurer::compare_kept(Session& session, const Json& kept) {
   if (request_.accuracy_store.empty()) return ok_status();
   if (!accuracy_) {
-    ASSIGN_OR_RETURN(check::OutputReader reader, check::OutputReader::open(request_.accuracy_store));
+    ASSIGN_OR_RETURN(check::OutputReader reader,
+                     check::OutputReader::open(request_.accuracy_store));
     ASSIGN_OR_RETURN(check::OutputsMatch match,
                      check::OutputsMatch::create(reader.outputs(), request_.match));
     accuracy_.emplace(std::move(reader));
@@ -288,6 +289,13 @@ MeasuredRow RowMeasurer::finish() {
     row_.instance_wait_ns += round.instance_wait_ns;
     row_.conversion_ns += round.conversion_ns;
     row_.calls += round.calls;
+    row_.load_ns += round.load_ns;
+    row_.warmup_ns += round.unique.record.warmup.duration_ns;
+    row_.window_ns += round.unique.record.window_ns();
+    if (round.repeated) {
+      row_.repeated_ns +=
+          round.repeated->record.warmup.duration_ns + round.repeated->record.window_ns();
+    }
     if (round.unique.controller) {
       row_.controller_window_ns +=
           round.unique.controller->closed_ns - round.unique.controller->opened_ns;
@@ -336,7 +344,8 @@ std::vector<MeasuredRow> measure_rows(const PerformanceRequest& request, RunObse
     }
   }
   for (RowMeasurer& measurer : measurers) {
-    for (int number = request.rounds; !stopped(request) && measurer.wants_another_round(); ++number) {
+    for (int number = request.rounds; !stopped(request) && measurer.wants_another_round();
+         ++number) {
       measurer.measure_round(number);
     }
   }
@@ -352,14 +361,13 @@ Result<JsonValue> measure_harness(const SessionSettings& settings,
   const std::vector<TensorSpec> inputs = {{"x", DType::kFloat32, {1, 1}}};  // as it wants
   const CompiledModel model{"{}", "", settings.log_folder};
   ASSIGN_OR_RETURN(const LoadedModel loaded, session.load(model, 1, inputs));
-  RETURN_IF_ERROR(session.share_arena({.inputs = inputs,
-                                       .outputs = loaded.outputs,
-                                       .input_slots = 1,
-                                       .output_slots = 1,
-                                       .output_capacity_bytes = worker::guess_output_bytes(
-                                           loaded.outputs, loaded.batch_size)}));
-  const Result<Json> answer =
-      session.call("harness", Json::object(), std::chrono::seconds(60));
+  RETURN_IF_ERROR(session.share_arena(
+      {.inputs = inputs,
+       .outputs = loaded.outputs,
+       .input_slots = 1,
+       .output_slots = 1,
+       .output_capacity_bytes = worker::guess_output_bytes(loaded.outputs, loaded.batch_size)}));
+  const Result<Json> answer = session.call("harness", Json::object(), std::chrono::seconds(60));
   session.finish(answer.ok() ? ok_status() : answer.status());
   if (!answer.ok()) return answer.status();
   return JsonValue(answer->value("harness", Json()));

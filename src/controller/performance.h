@@ -49,14 +49,19 @@ struct MeasuredRow {
   std::int64_t asked_batch_size = 1;
   std::vector<TensorSpec> inputs;  // at the loaded batch size
   loadgen::PerformanceRow row;
-  std::optional<check::MatchResult> match;      // none: nothing to compare with
-  std::optional<loadgen::RepeatCheck> repeat;   // none: not measured
+  std::optional<check::MatchResult> match;     // none: nothing to compare with
+  std::optional<loadgen::RepeatCheck> repeat;  // none: not measured
   std::uint64_t distinct_inputs = 0;
-  std::int64_t controller_window_ns = 0;        // over all rounds
-  std::int64_t instance_wait_ns = 0;            // over all calls
-  std::int64_t conversion_ns = 0;               // over all calls
-  std::uint64_t calls = 0;                      // all, with warm-up: what the two above are over
-  std::vector<std::filesystem::path> records;   // one per round
+  std::int64_t controller_window_ns = 0;  // over all rounds
+  std::int64_t instance_wait_ns = 0;      // over all calls
+  std::int64_t conversion_ns = 0;         // over all calls
+  std::uint64_t calls = 0;                // all, with warm-up: what the two above are over
+  // Where the time of all rounds went, apart from starting workers and filling inputs.
+  std::int64_t load_ns = 0;
+  std::int64_t warmup_ns = 0;
+  std::int64_t window_ns = 0;
+  std::int64_t repeated_ns = 0;                // windows and warm-up with repeated input
+  std::vector<std::filesystem::path> records;  // one per round
   PhaseRecord phase;
 };
 
@@ -65,6 +70,7 @@ struct MeasuredRow {
 std::vector<MeasuredRow> measure_rows(const PerformanceRequest& request, RunObserver& observer);
 
 // What the harness itself costs per query, on the null backend, in a worker: the `harness` object.
-Result<JsonValue> measure_harness(const SessionSettings& settings, const host::Manifest& null_backend);
+Result<JsonValue> measure_harness(const SessionSettings& settings,
+                                  const host::Manifest& null_backend);
 
 }  // namespace assay::controller

@@ -92,17 +92,16 @@ Json compile_json(const Compiled& compiled, const PhaseRecord& phase) {
   const Json& document = *compiled.parsed.document;
   Json notes = Json::array();
   for (const std::string& warning : compiled.parsed.warnings) notes.push_back(warning);
-  return Json{
-      {"declared", document},
-      {"measured",
-       {{"wall_ns", compiled.wall_ns},
-        {"peak_rss_bytes", phase.peak_rss_bytes ? Json(*phase.peak_rss_bytes) : Json()},
-        {"cache_hit", phase.cached},
-        {"executed_precision", executed_precision(document)},
-        {"instance_count", nullptr},
-        {"device_count", nullptr},
-        {"files", files_json(compiled.files)}}},
-      {"notes", notes}};
+  return Json{{"declared", document},
+              {"measured",
+               {{"wall_ns", compiled.wall_ns},
+                {"peak_rss_bytes", phase.peak_rss_bytes ? Json(*phase.peak_rss_bytes) : Json()},
+                {"cache_hit", phase.cached},
+                {"executed_precision", executed_precision(document)},
+                {"instance_count", nullptr},
+                {"device_count", nullptr},
+                {"files", files_json(compiled.files)}}},
+              {"notes", notes}};
 }
 
 Json accuracy_json(const AccuracyFacts& facts) {
@@ -154,6 +153,10 @@ Json row_json(const MeasuredRow& row, const RowFacts& facts) {
   json["controller_window_ns"] = row.controller_window_ns;
   json["conversion_ns_mean"] = mean_of(row.conversion_ns, row.calls);
   json["instance_wait_ns_mean"] = mean_of(row.instance_wait_ns, row.calls);
+  json["time"] = {{"load_ns", row.load_ns},
+                  {"warmup_ns", row.warmup_ns},
+                  {"window_ns", row.window_ns},
+                  {"repeated_ns", row.repeated_ns}};
   json["command"] = facts.command;
   return json;
 }
@@ -213,15 +216,16 @@ Criterion performance_criterion(const std::vector<MeasuredRow>& rows) {
       ++valid;
       continue;
     }
-    const std::string reason = !row.phase.end.ok() ? row.phase.end.reason
-                               : row.row.reasons.empty() ? "" : row.row.reasons.front();
+    const std::string reason = !row.phase.end.ok()       ? row.phase.end.reason
+                               : row.row.reasons.empty() ? ""
+                                                         : row.row.reasons.front();
     detail += fmt::format("{}batch size {}: {}", detail.empty() ? "" : "; ", row.asked_batch_size,
                           reason);
   }
   std::string outcome = "fail";
   if (valid + unfinished == rows.size()) outcome = unfinished == 0 ? "pass" : "skipped";
-  return {"performance", outcome,
-          fmt::format("{} of {} rows valid", valid, rows.size()), "every row valid", detail};
+  return {"performance", outcome, fmt::format("{} of {} rows valid", valid, rows.size()),
+          "every row valid", detail};
 }
 
 std::string overall_verdict(const std::vector<Criterion>& criteria,

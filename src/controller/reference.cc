@@ -86,8 +86,8 @@ PhaseResult<Reference> make_reference(const SessionSettings& settings,
   }
   const Result<std::string> configs = pinned_configs(request);
   if (!configs.ok()) return fail(configs.status());
-  result.record = run_in_session(
-      settings, request.manifest, "reference", [&](Session& session) -> Status {
+  result.record =
+      run_in_session(settings, request.manifest, "reference", [&](Session& session) -> Status {
         RETURN_IF_ERROR(check_writable_folder(request.work_folder, 0));
         ASSIGN_OR_RETURN(const Json compiled,
                          session.call_unbounded(

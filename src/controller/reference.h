@@ -18,17 +18,17 @@ namespace assay::controller {
 // the same file) on the CPU backend with its default options. Computed once per content and kept in
 // the user's cache.
 struct ReferenceRequest {
-  const workload::Plan* plan = nullptr;   // its workload and request
-  workload::ModelInfo info;               // of the reference model
-  std::string model_hash;                 // content hash of the reference model
-  host::Manifest manifest;                // of the CPU backend
-  std::string backend_version;            // as its runtime says
+  const workload::Plan* plan = nullptr;  // its workload and request
+  workload::ModelInfo info;              // of the reference model
+  std::string model_hash;                // content hash of the reference model
+  host::Manifest manifest;               // of the CPU backend
+  std::string backend_version;           // as its runtime says
   std::string library_hash;
   const dataset::Dataset* dataset = nullptr;
   std::uint64_t samples = 0;
   std::int64_t batch_size = 1;
-  std::filesystem::path cache;            // <cache>/reference
-  std::filesystem::path work_folder;      // for the artifact, removed afterwards
+  std::filesystem::path cache;        // <cache>/reference
+  std::filesystem::path work_folder;  // for the artifact, removed afterwards
 };
 
 struct Reference {

@@ -22,7 +22,8 @@ namespace {
 // Removes the run's folder again, when it was not there before and nothing is in it.
 class FolderGuard {
  public:
-  explicit FolderGuard(fs::path folder) : folder_(std::move(folder)), existed_(fs::exists(folder_)) {}
+  explicit FolderGuard(fs::path folder)
+      : folder_(std::move(folder)), existed_(fs::exists(folder_)) {}
   FolderGuard(const FolderGuard&) = delete;
   FolderGuard& operator=(const FolderGuard&) = delete;
   ~FolderGuard() {
@@ -64,7 +65,8 @@ workload::PlanContext plan_context(const RunEnvironment& environment,
 std::uint64_t samples_to_use(const workload::Plan& plan, std::uint64_t size) {
   const double share = std::ceil(static_cast<double>(size) * plan.workload.data_percent / 100.0);
   const auto wanted = static_cast<std::uint64_t>(share);
-  const auto floor = static_cast<std::uint64_t>(std::max<std::int64_t>(plan.min_accuracy_samples, 1));
+  const auto floor =
+      static_cast<std::uint64_t>(std::max<std::int64_t>(plan.min_accuracy_samples, 1));
   return std::clamp<std::uint64_t>(std::max(wanted, floor), 1, size);
 }
 
@@ -76,9 +78,9 @@ Result<Setup> set_up(const workload::RunRequest& request, const RunEnvironment& 
   ASSIGN_OR_RETURN(setup.manifest,
                    host::find_backend(request.hardware_type, environment.installation.backends));
   const ModelFile* read = setup.model_file ? &*setup.model_file : nullptr;
-  ASSIGN_OR_RETURN(setup.data, open_data(setup.plan.model, read, request.task,
-                                         setup.plan.generated_data, request.seed,
-                                         environment.installation));
+  ASSIGN_OR_RETURN(setup.data,
+                   open_data(setup.plan.model, read, request.task, setup.plan.generated_data,
+                             request.seed, environment.installation));
   if (setup.plan.workload.fake_data && !setup.plan.generated_data) {
     ASSIGN_OR_RETURN(setup.fake_data, open_data(setup.plan.model, read, request.task, true,
                                                 request.seed, environment.installation));

@@ -32,14 +32,14 @@ struct RunSummary {
 // Everything that a run may use besides its request.
 struct RunEnvironment {
   Installation installation;
-  RunObserver* observer = nullptr;             // never null
-  const std::atomic<bool>* stop = nullptr;     // set when the user interrupts; never null
+  RunObserver* observer = nullptr;              // never null
+  const std::atomic<bool>* stop = nullptr;      // set when the user interrupts; never null
   workload::DialogProvider* dialogs = nullptr;  // null: nobody is asked
 };
 
-// Plans and runs one evaluation and writes result.json and report.html, also when phases fail, crash
-// or hang, and when the user interrupts. An error Status means bad input: nothing was run and nothing
-// is left behind. Call from the main thread.
+// Plans and runs one evaluation and writes result.json and report.html, also when phases fail,
+// crash or hang, and when the user interrupts. An error Status means bad input: nothing was run and
+// nothing is left behind. Call from the main thread.
 Result<RunSummary> run(const workload::RunRequest& request, const RunEnvironment& environment);
 
 }  // namespace assay::controller

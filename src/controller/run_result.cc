@@ -85,17 +85,17 @@ Json EvaluationRun::criteria_json() const {
   Json list = Json::array();
   for (const Criterion& criterion : criteria_) list.push_back(to_json(criterion));
   if (!setup_.plan.workload.compile_only) {
-    list.push_back(to_json(Criterion{"stability", "not_judged", "not tested",
-                                     "stable within the noise floor",
-                                     "the stability matrix comes later"}));
+    list.push_back(
+        to_json(Criterion{"stability", "not_judged", "not tested", "stable within the noise floor",
+                          "the stability matrix comes later"}));
   }
   return list;
 }
 
 Json EvaluationRun::reproduce_json() const {
   Json list = Json::array();
-  list.push_back({{"what", "the whole run"},
-                  {"command", workload::command_line(setup_.plan.request)}});
+  list.push_back(
+      {{"what", "the whole run"}, {"command", workload::command_line(setup_.plan.request)}});
   for (const Json& row : performance_json_.get()) {
     list.push_back({{"what", fmt::format("the row of batch size {}", row.value("batch_size", 0))},
                     {"command", row.value("command", "")}});
@@ -150,9 +150,8 @@ Json EvaluationRun::dataset_provenance() const {
               {"samples", setup_.data->size()},
               {"used", setup_.samples},
               {"sha256", setup_.data->fingerprint()},
-              {"preprocess", setup_.plan.model.preprocess->is_object()
-                                 ? *setup_.plan.model.preprocess
-                                 : Json()}};
+              {"preprocess",
+               setup_.plan.model.preprocess->is_object() ? *setup_.plan.model.preprocess : Json()}};
 }
 
 Json EvaluationRun::backend_provenance() const {
@@ -162,7 +161,14 @@ Json EvaluationRun::backend_provenance() const {
             {"library_sha256", library_hash_},
             {"boundary_version", probe_ ? Json(probe_->interface_version) : Json()},
             {"devices", probe_ ? texts(probe_->devices) : Json::array()}};
-  if (pass_) json["conversions"] = Json::parse(pass_->conversions, nullptr, false);
+  if (pass_) {
+    json["conversions"] = Json::parse(pass_->conversions, nullptr, false);
+    json["accuracy_pass"] = {{"batch_size", pass_->loaded_batch_size},
+                             {"samples", pass_->samples},
+                             {"padded_samples", pass_->padded_samples},
+                             {"wall_ns", pass_->wall_ns},
+                             {"backend_ns", pass_->backend_ns}};
+  }
   return json;
 }
 

@@ -29,8 +29,8 @@ void EvaluationRun::note_in_journal(const std::string& step, const std::string& 
 bool EvaluationRun::resume_compile(const std::string& key) {
   const std::optional<JsonValue> found = journal_->find("compile", key);
   if (!found) return false;
-  Result<Compiled> compiled =
-      compiled_from_journal(found->get(), setup_.manifest.hardware_type, setup_.folder / "artifact");
+  Result<Compiled> compiled = compiled_from_journal(found->get(), setup_.manifest.hardware_type,
+                                                    setup_.folder / "artifact");
   if (!compiled.ok()) return false;
   compiled_ = std::move(compiled).value();
   PhaseRecord record;
@@ -46,7 +46,8 @@ bool EvaluationRun::resume_pass(const std::string& key) {
   const std::optional<JsonValue> found = journal_->find("accuracy", key);
   if (!found) return false;
   const Result<check::OutputReader> reader = check::OutputReader::open(store_path());
-  if (!reader.ok() || !check::check_identity(reader->identity(), store_identity()).ok()) return false;
+  if (!reader.ok() || !check::check_identity(reader->identity(), store_identity()).ok())
+    return false;
   const Result<PassResult> pass = pass_from_journal(found->get());
   if (!pass.ok()) return false;
   pass_ = *pass;

@@ -25,8 +25,8 @@ Result<LoadedModel> read_loaded(const Json& answer) {
     return data_loss(fmt::format("the worker's answer to load: {}", error.what()));
   }
   if (model.batch_size < 1) {
-    return internal_error(fmt::format("the backend says that it loaded batch size {}",
-                                      model.batch_size));
+    return internal_error(
+        fmt::format("the backend says that it loaded batch size {}", model.batch_size));
   }
   return model;
 }
@@ -82,14 +82,13 @@ Result<Json> Session::call_unbounded(const std::string& op, Json arguments, int 
 
 Result<LoadedModel> Session::load(const CompiledModel& model, std::int64_t batch_size,
                                   const std::vector<TensorSpec>& inputs) {
-  ASSIGN_OR_RETURN(const Json answer,
-                   call("load",
-                        Json{{"configs", model.configs},
-                             {"compile_result", model.compile_result},
-                             {"artifact_folder", model.artifact_folder.string()},
-                             {"batch_size", batch_size},
-                             {"caller_inputs", worker::to_json(inputs)}},
-                        kLoadTimeout));
+  ASSIGN_OR_RETURN(const Json answer, call("load",
+                                           Json{{"configs", model.configs},
+                                                {"compile_result", model.compile_result},
+                                                {"artifact_folder", model.artifact_folder.string()},
+                                                {"batch_size", batch_size},
+                                                {"caller_inputs", worker::to_json(inputs)}},
+                                           kLoadTimeout));
   return read_loaded(answer);
 }
 

@@ -23,7 +23,8 @@ struct SessionSettings {
   std::filesystem::path worker_program;
   std::filesystem::path log_folder;
   const std::atomic<bool>* stop = nullptr;  // set when the user interrupts
-  std::optional<std::chrono::milliseconds> timeout;  // of every call; none: each has its own default
+  std::optional<std::chrono::milliseconds>
+      timeout;  // of every call; none: each has its own default
   std::int64_t memory_limit_bytes = 0;
 };
 

@@ -152,7 +152,8 @@ PhaseResult<ProbeFacts> probe_backend(const SessionSettings& settings,
   const std::int64_t start_ns = now_ns();
   Result<Session> session = Session::start(settings, manifest, "probe", result.record.end);
   if (!session.ok()) {
-    // A library that crashes while it is opened is a failed phase; one that is refused is bad input.
+    // A library that crashes while it is opened is a failed phase; one that is refused is bad
+    // input.
     if (result.record.end.outcome == worker::Outcome::kFailed) open_error = session.status();
     result.record.wall_ns = now_ns() - start_ns;
     return result;

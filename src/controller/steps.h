@@ -64,7 +64,7 @@ struct Compiled {
 
 struct CompileRequest {
   std::string configs;
-  std::filesystem::path artifact_folder;  // made anew, empty
+  std::filesystem::path artifact_folder;          // made anew, empty
   const dataset::Dataset* calibration = nullptr;  // samples to calibrate on; may be null
   bool calibration_disjoint = false;
 };

@@ -28,9 +28,9 @@ struct TargetSettings {
 };
 
 // The load generator's view of a loaded backend: a query is one batch from an input slot. Output
-// slots: first one per client for outputs that nobody looks at, then kept_per_client for each client
-// in turn, which hold a seeded reservoir sample of the window's outputs; the backend writes into
-// them directly, so keeping costs nothing in the loop.
+// slots: first one per client for outputs that nobody looks at, then kept_per_client for each
+// client in turn, which hold a seeded reservoir sample of the window's outputs; the backend writes
+// into them directly, so keeping costs nothing in the loop.
 class BackendTarget : public loadgen::Target {
  public:
   // `runtime` is loaded; both memories outlive the target.

@@ -47,8 +47,8 @@ class Client {
 
   // Sends {"op": op, ...arguments} and waits for the answer. The Status is the backend's own error,
   // or kCancelled when the user interrupted, or kAborted when the worker is lost: then death() says
-  // how. An {"event": ...} from the worker goes to on_event; its reply is sent back when the event has
-  // "wants_reply".
+  // how. An {"event": ...} from the worker goes to on_event; its reply is sent back when the event
+  // has "wants_reply".
   Result<Json> call(const std::string& op, Json arguments, const CallOptions& options);
 
   // For several requests in flight: send now, collect answers in order later.

@@ -1,7 +1,7 @@
 // The worker's program: holds exactly one backend. Started by Assay, never by hand.
 
-#include <fmt/format.h>
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <signal.h>
 #include <sys/prctl.h>
 #include <unistd.h>

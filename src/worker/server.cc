@@ -40,8 +40,8 @@ class StderrLog : public host::LogSink {
 };
 
 Json error_reply(const Status& status) {
-  return Json{{"error",
-               {{"code", static_cast<int>(status.code())}, {"message", status.message()}}}};
+  return Json{
+      {"error", {{"code", static_cast<int>(status.code())}, {"message", status.message()}}}};
 }
 
 // A member of `json` by type, or the error that says what is missing.
@@ -54,9 +54,7 @@ Result<T> member(const Json& json, const char* key) {
   }
 }
 
-Json null_or(const std::optional<std::string>& text) {
-  return text ? Json(*text) : Json(nullptr);
-}
+Json null_or(const std::optional<std::string>& text) { return text ? Json(*text) : Json(nullptr); }
 
 Json to_json(const host::ProbeResult& probe) {
   Json devices = Json::array();
@@ -153,8 +151,8 @@ class Server {
   SharedMemory record_;
 };
 
-// Tells the controller when the window opens and closes, so that it times it with its own clock, and
-// looks at the host at the same moments.
+// Tells the controller when the window opens and closes, so that it times it with its own clock,
+// and looks at the host at the same moments.
 class WindowObserver : public loadgen::ClosedLoopObserver {
  public:
   explicit WindowObserver(Server& server) : server_(server) {}
@@ -187,8 +185,8 @@ class WindowObserver : public loadgen::ClosedLoopObserver {
 Result<std::span<const TensorView>> RemoteCalibration::read(std::uint64_t first,
                                                             std::uint64_t count) {
   if (count == 0 || first >= count_ || count > count_ - first) {
-    return out_of_range(fmt::format("calibration samples {} to {} of {}", first, first + count,
-                                    count_));
+    return out_of_range(
+        fmt::format("calibration samples {} to {} of {}", first, first + count, count_));
   }
   RETURN_IF_ERROR(make_batch(count));
   for (std::uint64_t i = 0; i < count; ++i) {
@@ -197,8 +195,8 @@ Result<std::span<const TensorView>> RemoteCalibration::read(std::uint64_t first,
     if (reply.contains("error")) return internal_error(reply["error"].get<std::string>());
     for (std::size_t k = 0; k < batch_.size(); ++k) {
       const auto sample = input_bytes(layout_, memory_.bytes(), 0, k);
-      std::copy(sample.begin(), sample.end(), batch_[k].bytes().begin() +
-                                                  static_cast<std::ptrdiff_t>(i * sample.size()));
+      std::copy(sample.begin(), sample.end(),
+                batch_[k].bytes().begin() + static_cast<std::ptrdiff_t>(i * sample.size()));
     }
   }
   return std::span<const TensorView>(views_);
@@ -385,20 +383,21 @@ Result<Json> Server::load(const Json& request, int /*fd*/) {
                            {"to", name_of(rule.to)},
                            {"lossy", rule.lossy}});
   }
-  return Json{{"loaded_batch_size", backend->loaded_batch_size()},
-              {"load_ns", load_ns},
-              {"thread_rule", backend->thread_rule() == host::ThreadRule::kAny ? "any" : "one_call"},
-              {"qs_mode_supported", backend->is_qs_mode_supported()},
-              {"inputs", worker::to_json(backend->signature().inputs)},
-              {"outputs", worker::to_json(adapted_->output_specs())},
-              {"conversions", conversions}};
+  return Json{
+      {"loaded_batch_size", backend->loaded_batch_size()},
+      {"load_ns", load_ns},
+      {"thread_rule", backend->thread_rule() == host::ThreadRule::kAny ? "any" : "one_call"},
+      {"qs_mode_supported", backend->is_qs_mode_supported()},
+      {"inputs", worker::to_json(backend->signature().inputs)},
+      {"outputs", worker::to_json(adapted_->output_specs())},
+      {"conversions", conversions}};
 }
 
 Status Server::plan_adaptation(const Json& request) {
   ASSIGN_OR_RETURN(const std::vector<TensorSpec> caller,
                    specs_from_json(request.value("caller_inputs", Json())));
   const auto policy = request.value("lossy_conversion", false) ? host::AdaptPolicy::kLossy
-                                                                : host::AdaptPolicy::kLossless;
+                                                               : host::AdaptPolicy::kLossless;
   ASSIGN_OR_RETURN(adaptation_, host::plan_adaptation(caller, runtime_->signature(), policy,
                                                       request.value("float_outputs", true)));
   return ok_status();
@@ -462,16 +461,16 @@ Result<Json> Server::measure(const Json& request, int /*fd*/) {
   ASSIGN_OR_RETURN(const std::uint64_t capacity, member<std::uint64_t>(request, "exact_capacity"));
   ASSIGN_OR_RETURN(const std::size_t kept, member<std::size_t>(request, "kept_per_client"));
   if (settings.clients * (kept + 1) > layout_->output_slots) {
-    return invalid_argument(fmt::format("{} clients that keep {} outputs each need more than {} slots",
-                                        settings.clients, kept, layout_->output_slots));
+    return invalid_argument(
+        fmt::format("{} clients that keep {} outputs each need more than {} slots",
+                    settings.clients, kept, layout_->output_slots));
   }
   ASSIGN_OR_RETURN(loadgen::Recorder recorder,
                    loadgen::Recorder::create(record_.bytes(), {settings.clients, capacity}));
   loadgen::QueryOrder order =
-      settings.repeat_input
-          ? loadgen::QueryOrder::repeated(0)
-          : loadgen::QueryOrder::shuffled(static_cast<std::uint32_t>(layout_->input_slots),
-                                          settings.seed);
+      settings.repeat_input ? loadgen::QueryOrder::repeated(0)
+                            : loadgen::QueryOrder::shuffled(
+                                  static_cast<std::uint32_t>(layout_->input_slots), settings.seed);
   BackendTarget target(*runtime_, *layout_, arena_.bytes(), std::move(order),
                        {settings.clients, kept, settings.seed, adaptation_});
   WindowObserver observer(*this);
