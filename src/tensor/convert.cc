@@ -115,8 +115,8 @@ Status convert_elements(std::span<const std::byte> from_bytes, std::span<std::by
     To to{};
     std::memcpy(&from, from_bytes.data() + i * sizeof(From), sizeof(From));
     if (!narrow(widen(from), to)) {
-      return out_of_range(fmt::format("element {} is {}, outside the range of the wanted dtype", i,
-                                      widen(from)));
+      return out_of_range(
+          fmt::format("element {} is {}, outside the range of the wanted dtype", i, widen(from)));
     }
     std::memcpy(to_bytes.data() + i * sizeof(To), &to, sizeof(To));
   }
@@ -184,8 +184,8 @@ Result<Loss> conversion_loss(DType from, DType to) {
   if (!is_floating(to)) return integer_loss(from, to);
   if (!is_floating(from)) {
     const Extent extent = extent_of(to);
-    const bool fits = value_bits(from) <= extent.significand_bits &&
-                      value_bits(from) <= extent.exponent_max + 1;
+    const bool fits =
+        value_bits(from) <= extent.significand_bits && value_bits(from) <= extent.exponent_max + 1;
     return fits ? Loss::kNone : Loss::kRounding;
   }
   const Extent a = extent_of(from);
@@ -198,8 +198,8 @@ Status convert(DType from, std::span<const std::byte> from_bytes, DType to,
                std::span<std::byte> to_bytes) {
   const std::size_t count = from_bytes.size() / size_of(from);
   if (to_bytes.size() < count * size_of(to)) {
-    return invalid_argument(fmt::format("room for {} bytes, {} are needed", to_bytes.size(),
-                                        count * size_of(to)));
+    return invalid_argument(
+        fmt::format("room for {} bytes, {} are needed", to_bytes.size(), count * size_of(to)));
   }
   if (from == to) {
     if (count > 0) std::memcpy(to_bytes.data(), from_bytes.data(), from_bytes.size());

@@ -11,9 +11,9 @@ namespace assay {
 
 // What a conversion between dtypes may lose.
 enum class Loss {
-  kNone,       // every value of `from` has an equal in `to`: FLOAT16 -> FLOAT32, INT32 -> INT64
-  kRounding,   // nearest value, ties to even; overflow to infinity: FLOAT32 -> FLOAT16
-  kRange,      // exact where the value fits, else refused at conversion: INT64 -> INT32
+  kNone,      // every value of `from` has an equal in `to`: FLOAT16 -> FLOAT32, INT32 -> INT64
+  kRounding,  // nearest value, ties to even; overflow to infinity: FLOAT32 -> FLOAT16
+  kRange,     // exact where the value fits, else refused at conversion: INT64 -> INT32
 };
 // kUnimplemented when no conversion is defined (floating to integer: never meant by accident).
 Result<Loss> conversion_loss(DType from, DType to);

@@ -18,8 +18,8 @@ using ::testing::HasSubstr;
 template <typename From, typename To>
 Result<std::vector<To>> converted(DType from, std::vector<From> values, DType to) {
   std::vector<To> out(values.size());
-  RETURN_IF_ERROR(convert(from, std::as_bytes(std::span(values)), to,
-                          std::as_writable_bytes(std::span(out))));
+  RETURN_IF_ERROR(
+      convert(from, std::as_bytes(std::span(values)), to, std::as_writable_bytes(std::span(out))));
   return out;
 }
 
@@ -51,17 +51,17 @@ TEST(BFloat16, HandComputedRounding) {
 
 TEST(Convert, NanAndInfSurvive) {
   const float inf = std::numeric_limits<float>::infinity();
-  const auto halves = converted<float, std::uint16_t>(
-      DType::kFloat32, {std::nanf(""), inf, -inf}, DType::kFloat16);
+  const auto halves =
+      converted<float, std::uint16_t>(DType::kFloat32, {std::nanf(""), inf, -inf}, DType::kFloat16);
   EXPECT_TRUE(std::isnan(half_to_float(halves.value()[0])));
   EXPECT_EQ(half_to_float(halves.value()[1]), inf);
   EXPECT_EQ(half_to_float(halves.value()[2]), -inf);
 }
 
 TEST(Convert, IntegerThatDoesNotFitIsRefusedWithIndexAndValue) {
-  EXPECT_THAT((converted<std::int64_t, std::int32_t>(DType::kInt64, {1, 3'000'000'000},
-                                                     DType::kInt32)),
-              StatusIs(StatusCode::kOutOfRange, HasSubstr("element 1 is 3000000000")));
+  EXPECT_THAT(
+      (converted<std::int64_t, std::int32_t>(DType::kInt64, {1, 3'000'000'000}, DType::kInt32)),
+      StatusIs(StatusCode::kOutOfRange, HasSubstr("element 1 is 3000000000")));
 }
 
 TEST(Convert, SmallIntegersWiden) {

@@ -71,10 +71,11 @@ Result<DType> parse_dtype(std::string_view name) {
   for (const Synonym& synonym : kSynonyms) {
     if (synonym.name == upper) return synonym.dtype;
   }
-  return invalid_argument(fmt::format(
-      "\"{}\" is not a dtype; accepted: FLOAT64 FLOAT32 FLOAT16 BFLOAT16 FP8 INT64 LONG INT32 INT16 "
-      "INT8 UINT8 BOOL",
-      name));
+  return invalid_argument(
+      fmt::format("\"{}\" is not a dtype; accepted: FLOAT64 FLOAT32 FLOAT16 BFLOAT16 FP8 INT64 "
+                  "LONG INT32 INT16 "
+                  "INT8 UINT8 BOOL",
+                  name));
 }
 
 }  // namespace assay

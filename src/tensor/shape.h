@@ -8,8 +8,8 @@
 
 namespace assay {
 
-// Dimensions, outermost first. -1 stands for a free one, in signatures only. Rank 0 is a scalar: one
-// element. A dimension of 0 is legal: no element.
+// Dimensions, outermost first. -1 stands for a free one, in signatures only. Rank 0 is a scalar:
+// one element. A dimension of 0 is legal: no element.
 using Shape = std::vector<std::int64_t>;
 
 // "[1,3,224,224]", "[]" for a scalar, "[?,10]" with a free dimension.

@@ -32,8 +32,9 @@ struct Signature {
   friend bool operator==(const Signature&, const Signature&) = default;
 };
 
-// A contiguous row-major host tensor that somebody else owns. Trivially cheap to copy apart from the
-// spec; `bytes` is exactly element_count * size_of(dtype) long. Valid as long as its owner says.
+// A contiguous row-major host tensor that somebody else owns. Trivially cheap to copy apart from
+// the spec; `bytes` is exactly element_count * size_of(dtype) long. Valid as long as its owner
+// says.
 struct TensorView {
   TensorSpec spec;
   std::span<const std::byte> bytes;

@@ -145,7 +145,7 @@ Result<Message> Channel::receive(std::optional<Clock::time_point> deadline) {
     if (frame) {
       Json body = Json::parse(*frame, nullptr, /*allow_exceptions=*/false);
       if (!body.is_object()) return data_loss("a message is not a JSON object");
-      return Message{std::move(body), std::exchange(pending_fd_, -1)};
+      return Message{JsonValue(body), std::exchange(pending_fd_, -1)};
     }
     RETURN_IF_ERROR(read_some(deadline));
   }

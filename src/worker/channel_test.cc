@@ -37,8 +37,8 @@ TEST(Channel, MessagesArriveInOrderAndWhole) {
     EXPECT_THAT(a.send(Json{{"text", big}}), IsOk());
     EXPECT_THAT(a.send(Json{{"n", 2}}), IsOk());
   });
-  EXPECT_EQ(b.receive(soon()).value().body["text"], big);
-  EXPECT_EQ(b.receive(soon()).value().body["n"], 2);
+  EXPECT_EQ(b.receive(soon()).value().body->at("text"), big);
+  EXPECT_EQ(b.receive(soon()).value().body->at("n"), 2);
 }
 
 TEST(Channel, DescriptorTravelsWithItsMessage) {

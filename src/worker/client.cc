@@ -99,14 +99,14 @@ Result<Json> Client::receive(const std::string& op, const CallOptions& options) 
     Result<Message> message = channel_.receive(deadline ? std::min(*deadline, tick_end) : tick_end);
     if (message.ok()) {
       if (message->fd >= 0) ::close(message->fd);
-      Json& body = message->body;
+      const Json& body = message->body.get();
       if (body.contains("event")) {
         const Json reply = on_event_ ? on_event_(body) : Json::object();
         if (body.value("wants_reply", false)) RETURN_IF_ERROR(channel_.send(reply));
         continue;
       }
       if (body.contains("error")) return status_of_error(body["error"]);
-      return std::move(body);
+      return body;
     }
     if (message.status().code() == StatusCode::kUnavailable) return collect_end(op);
     if (message.status().code() != StatusCode::kDeadlineExceeded) {

@@ -1,13 +1,11 @@
 #pragma once
 
-#include <nlohmann/json.hpp>
-
-#include "base/json.h"
+#include "base/json_value.h"
 
 namespace assay::worker {
 
 struct Message {
-  Json body;
+  JsonValue body;
   int fd = -1;
 };
 

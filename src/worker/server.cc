@@ -246,13 +246,13 @@ int Server::run() {
 }
 
 Result<Json> Server::dispatch(const Message& message) {
-  const std::string op = message.body.value("op", "");
+  const std::string op = message.body->value("op", "");
   const auto handler = handlers().find(op);
   if (handler == handlers().end()) {
     if (message.fd >= 0) ::close(message.fd);
     return unimplemented(fmt::format("no operation \"{}\"", op));
   }
-  return (this->*handler->second)(message.body, message.fd);
+  return (this->*handler->second)(message.body.get(), message.fd);
 }
 
 Result<Json> Server::event(Json body, bool wants_reply) {
@@ -261,7 +261,7 @@ Result<Json> Server::event(Json body, bool wants_reply) {
   RETURN_IF_ERROR(channel_.send(body));
   if (!wants_reply) return Json::object();
   ASSIGN_OR_RETURN(Message message, channel_.receive(std::nullopt));
-  return std::move(message.body);
+  return message.body.get();
 }
 
 Result<Json> Server::hello(const Json& request, int /*fd*/) {
