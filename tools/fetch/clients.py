@@ -6,7 +6,6 @@ import time
 
 from common import Failed, digest_of, say
 
-HERE = pathlib.Path(__file__).resolve().parent
 # Wheels are named by the Python they are for; those of tasks.json are read as archives, never
 # installed, so the machine's own Python does not matter.
 WHEEL_PYTHON = "3.11"
@@ -86,13 +85,13 @@ def _pip_program(place):
     return pip
 
 
-def requirements_of(environment):
-    return HERE / "requirements" / (environment + ".txt")
+def requirements_of(name, place):
+    return place.home / "requirements" / (name + ".txt")
 
 
 def environment(name, place):
     """The Python of a recipe environment: one per content of its requirements, made once."""
-    requirements = requirements_of(name)
+    requirements = requirements_of(name, place)
     folder = place.state / "environments" / f"{name}-{digest_of(requirements)[:12]}"
     python = folder / "bin" / "python"
     complete = folder / "complete"

@@ -46,11 +46,12 @@ def digest_of(path):
 
 
 class Workplace:
-    """The folders of a run. Everything but the checkout is below the user's cache."""
+    """The folders of a run. What is written is below the user's cache."""
 
-    def __init__(self, cache, checkout):
+    def __init__(self, cache, checkout, home):
         self.cache = cache
         self.checkout = checkout
+        self.home = home  # recipes, requirements and data of the fetch tool
         self.downloads = cache / "downloads"
         self.state = cache / "fetch"  # stamps, logs, environments, the clients' own caches
         self.scratch = cache / "tmp"

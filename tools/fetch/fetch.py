@@ -76,26 +76,27 @@ class Fetcher:
         kind, _, name = text.partition(":")
         if kind == "source":
             return clients.download(name, self.manifest["sources"][name], self.place)
-        return self.make(name) if kind == "product" else HERE / name
+        return self.make(name) if kind == "product" else self.place.home / name
 
     def identity(self, name):
         """Digest of everything that decides what the product is, down to the recipe's own text."""
         product = self.manifest["products"][name]
         parts = [json.dumps(product, sort_keys=True)]
         scripts = [product["recipe"], *product.get("modules", [])]
-        parts += [digest_of(HERE / "recipes" / script) for script in scripts]
+        parts += [digest_of(self.place.home / "recipes" / script) for script in scripts]
         for text in product["from"]:
             kind, _, source = text.partition(":")
             if kind == "source":
                 parts.append(self.manifest["sources"][source]["sha256"])
             else:
-                parts.append(self.identity(source) if kind == "product" else digest_of(HERE / source))
+                parts.append(self.identity(source) if kind == "product"
+                             else digest_of(self.place.home / source))
         if "environment" in product:
-            parts.append(digest_of(clients.requirements_of(product["environment"])))
+            parts.append(digest_of(clients.requirements_of(product["environment"], self.place)))
         return text_digest("\n".join(parts))
 
     def run_recipe(self, product, made, inputs):
-        recipe = HERE / "recipes" / product["recipe"]
+        recipe = self.place.home / "recipes" / product["recipe"]
         python = sys.executable
         if "environment" in product:
             python = clients.environment(product["environment"], self.place)
@@ -164,7 +165,7 @@ def main():
     if arguments.task not in manifest["tasks"]:
         return unknown_task(arguments.task, list(manifest["tasks"]))
     try:
-        fetch(arguments.task, manifest, Workplace(arguments.cache.absolute(), HERE.parents[1]))
+        fetch(arguments.task, manifest, Workplace(arguments.cache.absolute(), HERE.parents[1], HERE))
     except Failed as failure:
         print(f"assay fetch: {failure}", file=sys.stderr)
         return 3
