@@ -17,7 +17,7 @@ template <typename T>
 Tensor tensor_of(const std::string& name, DType dtype, const Shape& shape,
                  const std::vector<T>& values) {
   Tensor tensor = Tensor::make({name, dtype, shape}).value();
-  std::memcpy(tensor.bytes().data(), values.data(), values.size() * sizeof(T));
+  if (!values.empty()) std::memcpy(tensor.bytes().data(), values.data(), values.size() * sizeof(T));
   return tensor;
 }
 
