@@ -28,6 +28,7 @@ int fetch(const std::vector<std::string>& arguments, const controller::Installat
   std::vector<std::string> words = {"python3", installation.fetch_script.string()};
   words.insert(words.end(), arguments.begin(), arguments.end());
   std::vector<char*> argv;
+  argv.reserve(words.size() + 1);
   for (std::string& word : words) argv.push_back(word.data());
   argv.push_back(nullptr);
   ::setenv("ASSAY_CACHE", installation.cache.c_str(), 1);  // NOLINT(concurrency-mt-unsafe)

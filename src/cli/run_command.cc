@@ -47,13 +47,13 @@ void catch_interrupts() {
 // Shows a run's phases on the console.
 class ConsoleObserver : public controller::RunObserver {
  public:
-  explicit ConsoleObserver(report::ProgressConsole& console) : console_(console) {}
+  explicit ConsoleObserver(report::ProgressConsole& console) : console_(&console) {}
 
-  void phase_started(const std::string& name) override { console_.begin(name); }
+  void phase_started(const std::string& name) override { console_->begin(name); }
 
   void progress(std::uint64_t done, std::uint64_t total, const char* /*unit*/) override {
-    if (total > 0) console_.set_total(total);
-    console_.update(done);
+    if (total > 0) console_->set_total(total);
+    console_->update(done);
   }
 
   void phase_finished(const controller::PhaseRecord& record) override {
@@ -61,11 +61,11 @@ class ConsoleObserver : public controller::RunObserver {
     if (record.batch_size) name += fmt::format(" bs {}", *record.batch_size);
     std::string note = record.end.reason;
     if (record.cached) note = "cached";
-    console_.end(name, worker::name_of(record.end.outcome), note);
+    console_->end(name, worker::name_of(record.end.outcome), note);
   }
 
  private:
-  report::ProgressConsole& console_;
+  report::ProgressConsole* console_;
 };
 
 struct Options {

@@ -45,7 +45,7 @@ void append_all(std::vector<std::string>& to, const std::vector<std::string>& fr
 }  // namespace
 
 EvaluationRun::EvaluationRun(Setup setup, const RunEnvironment& environment)
-    : setup_(std::move(setup)), environment_(environment) {
+    : setup_(std::move(setup)), environment_(&environment) {
   session_.worker_program = environment.installation.worker;
   session_.stop = environment.stop;
   session_.memory_limit_bytes = memory_limit_bytes();
@@ -58,11 +58,13 @@ EvaluationRun::EvaluationRun(Setup setup, const RunEnvironment& environment)
   numeric_json_ = performance_json_ = raw_json_ = JsonValue(Json::array());
 }
 
-void EvaluationRun::begin(const std::string& phase) { environment_.observer->phase_started(phase); }
+void EvaluationRun::begin(const std::string& phase) {
+  environment_->observer->phase_started(phase);
+}
 
 void EvaluationRun::finish(PhaseRecord record) {
   if (stopped()) interrupted_ = true;
-  environment_.observer->phase_finished(record);
+  environment_->observer->phase_finished(record);
   phases_.push_back(std::move(record));
 }
 
@@ -74,7 +76,8 @@ void EvaluationRun::skip(const std::string& phase, const std::string& reason) {
 }
 
 Status EvaluationRun::prepare() {
-  session_.log_folder = environment_.installation.cache / "tmp" / fmt::format("run-{}", ::getpid());
+  session_.log_folder =
+      environment_->installation.cache / "tmp" / fmt::format("run-{}", ::getpid());
   RETURN_IF_ERROR(check_writable_folder(session_.log_folder, 0));
   const Result<std::string> hash = sha256_of_file(setup_.manifest.library_path());
   if (hash.ok()) library_hash_ = *hash;
@@ -99,7 +102,7 @@ Status EvaluationRun::prepare() {
   append_all(warnings_, profile_.warnings);
   ASSIGN_OR_RETURN(answers_, workload::resolve_answers(profile_, {setup_.plan.request.set_options,
                                                                   setup_.plan.request.answers_file,
-                                                                  environment_.dialogs}));
+                                                                  environment_->dialogs}));
   append_all(warnings_, answers_.warnings);
   finish(std::move(asked.record));
   configs_ = workload::configs_json(setup_.plan, workload::interact_info(answers_)).dump();
@@ -161,7 +164,7 @@ void EvaluationRun::run_compile() {
   request.calibration = calibration != nullptr ? calibration : setup_.data.get();
   request.calibration_disjoint = calibration != nullptr;
   PhaseResult<Compiled> compiled =
-      compile_model(session_, setup_.manifest, request, *environment_.observer);
+      compile_model(session_, setup_.manifest, request, *environment_->observer);
   compiled_ = std::move(compiled.value);
   if (compiled_) {
     compile_json_ = JsonValue(compile_json(*compiled_, compiled.record));
@@ -205,7 +208,7 @@ void EvaluationRun::run_reference() {
   request.dataset = setup_.data.get();
   request.samples = setup_.samples;
   request.batch_size = pass_batch_size();
-  request.cache = environment_.installation.cache / "reference";
+  request.cache = environment_->installation.cache / "reference";
   request.work_folder = setup_.folder / "reference";
   const auto fail = [&](const Status& status) {
     PhaseRecord record;
@@ -215,9 +218,9 @@ void EvaluationRun::run_reference() {
   };
   if (setup_.plan.model.reference_model) {
     const fs::path file =
-        environment_.installation.model_zoo / (*setup_.plan.model.reference_model + ".json");
+        environment_->installation.model_zoo / (*setup_.plan.model.reference_model + ".json");
     Result<workload::ModelInfo> info = workload::load_model_info(
-        file, {environment_.installation.model_zoo, environment_.installation.cache / "models"});
+        file, {environment_->installation.model_zoo, environment_->installation.cache / "models"});
     if (!info.ok()) return fail(info.status());
     const Result<ModelFile> read = read_model(info->model_path, info->model_format);
     if (!read.ok()) return fail(read.status());
@@ -225,7 +228,7 @@ void EvaluationRun::run_reference() {
     request.model_hash = read->content_hash;
   }
   const Result<host::Manifest> cpu =
-      host::find_backend(kReferenceBackend, environment_.installation.backends);
+      host::find_backend(kReferenceBackend, environment_->installation.backends);
   if (!cpu.ok()) return fail(cpu.status());
   request.manifest = *cpu;
   const Result<std::string> hash = sha256_of_file(cpu->library_path());
@@ -241,7 +244,7 @@ void EvaluationRun::run_reference() {
     request.backend_version = probed.value->version;
   }
   self_comparison_ = same_backend && request.model_hash == store_identity().model_hash;
-  PhaseResult<Reference> made = make_reference(session_, request, *environment_.observer);
+  PhaseResult<Reference> made = make_reference(session_, request, *environment_->observer);
   if (made.value) {
     reference_store_ = made.value->store;
     reference_json_ = JsonValue(Json{{"name", kReferenceBackend},
@@ -276,7 +279,7 @@ PhaseRecord EvaluationRun::run_pass() {
         request.model = {configs_, compiled_->compile_result, compiled_->artifact_folder};
         request.store = store_path();
         request.identity = store_identity();
-        ASSIGN_OR_RETURN(pass_, run_inference_pass(session, request, *environment_.observer));
+        ASSIGN_OR_RETURN(pass_, run_inference_pass(session, request, *environment_->observer));
         return ok_status();
       });
   if (pass_) note_in_journal("accuracy", key, pass_journal_json(*pass_));
@@ -367,7 +370,7 @@ void EvaluationRun::run_numeric() {
 
 void EvaluationRun::measure_harness_overhead() {
   const Result<host::Manifest> null_backend =
-      host::find_backend(kNullBackend, environment_.installation.backends);
+      host::find_backend(kNullBackend, environment_->installation.backends);
   if (!null_backend.ok()) {
     warnings_.push_back("The harness's own overhead was not measured: " +
                         null_backend.status().message());
@@ -420,7 +423,7 @@ void EvaluationRun::run_performance() {
   if (resume_performance(key)) return;
   measure_harness_overhead();
   const PerformanceRequest request = performance_request();
-  const std::vector<MeasuredRow> rows = measure_rows(request, *environment_.observer);
+  const std::vector<MeasuredRow> rows = measure_rows(request, *environment_->observer);
   for (const MeasuredRow& row : rows) {
     records_.insert(records_.end(), row.records.begin(), row.records.end());
     if (row.phase.end.ok() && row.row.rounds.empty()) {

@@ -52,7 +52,7 @@ class EvaluationRun {
   Json result(std::int64_t wall_ns, const std::string& started_utc) const;
 
  private:
-  bool stopped() const { return environment_.stop->load(); }
+  bool stopped() const { return environment_->stop->load(); }
   void begin(const std::string& phase);
   void finish(PhaseRecord record);
   void skip(const std::string& phase, const std::string& reason);
@@ -93,7 +93,7 @@ class EvaluationRun {
   Json reproduce_json() const;
 
   Setup setup_;
-  const RunEnvironment& environment_;
+  const RunEnvironment* environment_;  // outlives the run
   SessionSettings session_;
   std::optional<Journal> journal_;
   std::string library_hash_;

@@ -19,7 +19,7 @@ constexpr std::chrono::seconds kInferTimeout{300};
 // Outputs of one batch cut into samples: output k of sample i is row i of its batch axis 0.
 class BatchSplitter {
  public:
-  BatchSplitter(std::int64_t batch_size) : batch_size_(batch_size) {}
+  explicit BatchSplitter(std::int64_t batch_size) : batch_size_(batch_size) {}
 
   // Per-sample specs from the outputs of a whole batch. An output whose first dimension is not a
   // multiple of the batch belongs to no sample.
@@ -57,7 +57,7 @@ class BatchSplitter {
 class Pass {
  public:
   Pass(Session& session, const PassRequest& request, RunObserver& observer)
-      : session_(session), request_(request), observer_(observer), splitter_(1) {}
+      : session_(&session), request_(&request), observer_(&observer), splitter_(1) {}
 
   Result<PassResult> run();
 
@@ -68,9 +68,9 @@ class Pass {
   Status collect(std::size_t& needed_bytes);
   Status store(const dataset::Batch& batch);
 
-  Session& session_;
-  const PassRequest& request_;
-  RunObserver& observer_;
+  Session* session_;
+  const PassRequest* request_;
+  RunObserver* observer_;
   BatchSplitter splitter_;
   std::vector<TensorSpec> inputs_;
   LoadedModel loaded_;
@@ -83,11 +83,11 @@ class Pass {
 
 Status Pass::load() {
   ASSIGN_OR_RETURN(inputs_,
-                   batched_specs(*request_.dataset, request_.batch_axes, request_.batch_size));
-  ASSIGN_OR_RETURN(loaded_, session_.load(request_.model, request_.batch_size, inputs_));
-  if (loaded_.batch_size != request_.batch_size) {
+                   batched_specs(*request_->dataset, request_->batch_axes, request_->batch_size));
+  ASSIGN_OR_RETURN(loaded_, session_->load(request_->model, request_->batch_size, inputs_));
+  if (loaded_.batch_size != request_->batch_size) {
     ASSIGN_OR_RETURN(inputs_,
-                     batched_specs(*request_.dataset, request_.batch_axes, loaded_.batch_size));
+                     batched_specs(*request_->dataset, request_->batch_axes, loaded_.batch_size));
   }
   splitter_ = BatchSplitter(loaded_.batch_size);
   result_.loaded_batch_size = loaded_.batch_size;
@@ -99,11 +99,11 @@ Result<PassResult> Pass::run() {
   RETURN_IF_ERROR(load());
   std::size_t capacity = worker::guess_output_bytes(loaded_.outputs, loaded_.batch_size);
   while (true) {
-    RETURN_IF_ERROR(session_.share_arena({.inputs = inputs_,
-                                          .outputs = loaded_.outputs,
-                                          .input_slots = kSlots,
-                                          .output_slots = kSlots,
-                                          .output_capacity_bytes = capacity}));
+    RETURN_IF_ERROR(session_->share_arena({.inputs = inputs_,
+                                           .outputs = loaded_.outputs,
+                                           .input_slots = kSlots,
+                                           .output_slots = kSlots,
+                                           .output_capacity_bytes = capacity}));
     std::size_t needed = 0;
     RETURN_IF_ERROR(attempt(needed));
     if (needed == 0) return result_;
@@ -117,13 +117,13 @@ Status Pass::attempt(std::size_t& needed_bytes) {
   result_.samples = result_.padded_samples = 0;
   result_.backend_ns = 0;
   dataset::PrefetchOptions options;
-  options.count = static_cast<std::size_t>(request_.samples);
+  options.count = static_cast<std::size_t>(request_->samples);
   options.batch_size = static_cast<std::size_t>(loaded_.batch_size);
-  options.batch_axes = request_.batch_axes;
+  options.batch_axes = request_->batch_axes;
   const std::int64_t start_ns = now_ns();
-  ASSIGN_OR_RETURN(
-      source_, dataset::BatchSource::start(
-                   *request_.dataset, slot_buffers(session_.layout(), session_.arena()), options));
+  ASSIGN_OR_RETURN(source_, dataset::BatchSource::start(
+                                *request_->dataset,
+                                slot_buffers(session_->layout(), session_->arena()), options));
   bool more = true;
   while ((more || !running_.empty()) && needed_bytes == 0) {
     if (more && running_.size() + 1 < kSlots) {
@@ -148,16 +148,16 @@ Status Pass::attempt(std::size_t& needed_bytes) {
 
 Status Pass::submit(const dataset::Batch& batch) {
   running_.push_back(batch);
-  return session_.client().send("infer", Json{{"slot", batch.slot}});
+  return session_->client().send("infer", Json{{"slot", batch.slot}});
 }
 
 Status Pass::collect(std::size_t& needed_bytes) {
   const dataset::Batch batch = running_.front();
   const auto where = [&] {
-    return fmt::format("samples {} to {}", request_.dataset->sample_id(batch.first),
-                       request_.dataset->sample_id(batch.first + batch.count - 1));
+    return fmt::format("samples {} to {}", request_->dataset->sample_id(batch.first),
+                       request_->dataset->sample_id(batch.first + batch.count - 1));
   };
-  const Result<Json> answer = session_.client().receive("infer", session_.options(kInferTimeout));
+  const Result<Json> answer = session_->client().receive("infer", session_->options(kInferTimeout));
   running_.pop_front();
   if (!answer.ok()) return answer.status().with_context(where());
   if (answer->contains("needed_output_bytes")) {
@@ -167,20 +167,20 @@ Status Pass::collect(std::size_t& needed_bytes) {
   result_.backend_ns += answer->value("infer_ns", std::int64_t{0});
   const Status stored = store(batch);
   source_->release(batch.slot);
-  observer_.progress(result_.samples, request_.samples, "samples");
+  observer_->progress(result_.samples, request_->samples, "samples");
   return stored.with_context(where());
 }
 
 Status Pass::store(const dataset::Batch& batch) {
-  const auto slot = worker::output_slot(session_.layout(), session_.arena(), batch.slot);
+  const auto slot = worker::output_slot(session_->layout(), session_->arena(), batch.slot);
   ASSIGN_OR_RETURN(const std::vector<TensorView> outputs,
-                   worker::read_output_slot(session_.layout(), slot));
+                   worker::read_output_slot(session_->layout(), slot));
   ASSIGN_OR_RETURN(std::vector<TensorSpec> specs, splitter_.sample_specs(outputs));
   if (!writer_) {
     sample_specs_ = specs;
     ASSIGN_OR_RETURN(check::OutputWriter writer,
-                     check::OutputWriter::open(request_.store, request_.identity, std::move(specs),
-                                               request_.samples));
+                     check::OutputWriter::open(request_->store, request_->identity,
+                                               std::move(specs), request_->samples));
     writer_.emplace(std::move(writer));
     for (const TensorView& output : outputs) result_.output_bytes_per_batch += output.bytes.size();
   } else if (specs != sample_specs_) {

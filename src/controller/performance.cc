@@ -40,7 +40,7 @@ struct Round {
 class RowMeasurer {
  public:
   RowMeasurer(const PerformanceRequest& request, std::int64_t batch_size, RunObserver& observer)
-      : request_(request), batch_size_(batch_size), observer_(observer) {
+      : request_(&request), batch_size_(batch_size), observer_(&observer) {
     row_.asked_batch_size = batch_size;
     row_.phase.name = "performance";
     row_.phase.batch_size = batch_size;
@@ -61,9 +61,9 @@ class RowMeasurer {
   std::size_t pool_slots(const std::vector<TensorSpec>& inputs, std::int64_t batch) const;
   loadgen::RowInput row_input(bool repeated) const;
 
-  const PerformanceRequest& request_;
+  const PerformanceRequest* request_;
   std::int64_t batch_size_;
-  RunObserver& observer_;
+  RunObserver* observer_;
   MeasuredRow row_;
   std::vector<Round> rounds_;
   std::optional<check::OutputReader> accuracy_;
@@ -76,7 +76,7 @@ void RowMeasurer::measure_round(int number) {
   const std::int64_t start_ns = now_ns();
   const std::string log = fmt::format("performance-b{}-r{}", batch_size_, number);
   worker::PhaseEnd end;
-  Result<Session> session = Session::start(request_.session, request_.manifest, log, end);
+  Result<Session> session = Session::start(request_->session, request_->manifest, log, end);
   if (session.ok()) {
     const Status status = run_round(*session, number);
     end = session->finish(status);
@@ -103,7 +103,7 @@ std::size_t RowMeasurer::pool_slots(const std::vector<TensorSpec>& inputs,
   const Result<std::size_t> bytes = worker::input_slot_bytes(inputs);
   const std::size_t by_bytes = bytes.ok() ? std::max<std::size_t>(kPoolBytes / *bytes, 1) : 1;
   const std::size_t by_data =
-      (static_cast<std::size_t>(request_.usable_samples) + static_cast<std::size_t>(batch) - 1) /
+      (static_cast<std::size_t>(request_->usable_samples) + static_cast<std::size_t>(batch) - 1) /
       static_cast<std::size_t>(batch);
   return std::min({by_bytes, std::max<std::size_t>(by_data, 1), kMostPoolSlots});
 }
@@ -111,33 +111,34 @@ std::size_t RowMeasurer::pool_slots(const std::vector<TensorSpec>& inputs,
 // Loads the model and fills the pool of input slots with samples of the data set, another part of
 // it in every round.
 Status RowMeasurer::fill_inputs(Session& session, Round& round, int number) {
-  const dataset::Dataset& data = *request_.dataset;
-  ASSIGN_OR_RETURN(round.inputs, batched_specs(data, request_.batch_axes, batch_size_));
+  const dataset::Dataset& data = *request_->dataset;
+  ASSIGN_OR_RETURN(round.inputs, batched_specs(data, request_->batch_axes, batch_size_));
   ASSIGN_OR_RETURN(const LoadedModel loaded,
-                   session.load(request_.model, batch_size_, round.inputs));
+                   session.load(request_->model, batch_size_, round.inputs));
   round.loaded_batch_size = loaded.batch_size;
   if (loaded.batch_size != batch_size_) {
-    ASSIGN_OR_RETURN(round.inputs, batched_specs(data, request_.batch_axes, loaded.batch_size));
+    ASSIGN_OR_RETURN(round.inputs, batched_specs(data, request_->batch_axes, loaded.batch_size));
   }
   loaded_batch_size_ = loaded.batch_size;
   round.load_ns = loaded.load_ns;
   const std::size_t slots = pool_slots(round.inputs, loaded.batch_size);
   std::size_t capacity = worker::guess_output_bytes(loaded.outputs, loaded.batch_size);
-  capacity = std::max(capacity, static_cast<std::size_t>(request_.output_bytes_per_batch) *
-                                    static_cast<std::size_t>(loaded.batch_size) /
-                                    static_cast<std::size_t>(request_.output_bytes_batch_size) * 2);
+  capacity =
+      std::max(capacity, static_cast<std::size_t>(request_->output_bytes_per_batch) *
+                             static_cast<std::size_t>(loaded.batch_size) /
+                             static_cast<std::size_t>(request_->output_bytes_batch_size) * 2);
   const std::size_t kept = std::clamp<std::size_t>(
-      kPoolBytes / std::max<std::size_t>(capacity, 1) / request_.clients, 1, kMostKept);
+      kPoolBytes / std::max<std::size_t>(capacity, 1) / request_->clients, 1, kMostKept);
   RETURN_IF_ERROR(session.share_arena({.inputs = round.inputs,
                                        .outputs = loaded.outputs,
                                        .input_slots = slots,
-                                       .output_slots = request_.clients * (kept + 1),
+                                       .output_slots = request_->clients * (kept + 1),
                                        .output_capacity_bytes = capacity}));
   const std::size_t pool = slots * static_cast<std::size_t>(loaded.batch_size);
-  const std::size_t usable = static_cast<std::size_t>(request_.usable_samples);
+  const std::size_t usable = static_cast<std::size_t>(request_->usable_samples);
   dataset::PrefetchOptions options;
   options.batch_size = static_cast<std::size_t>(loaded.batch_size);
-  options.batch_axes = request_.batch_axes;
+  options.batch_axes = request_->batch_axes;
   options.count = std::min(pool, usable);
   options.first = usable > pool ? static_cast<std::size_t>(number) * pool % (usable - pool + 1) : 0;
   ASSIGN_OR_RETURN(
@@ -156,30 +157,30 @@ Status RowMeasurer::fill_inputs(Session& session, Round& round, int number) {
 }
 
 Json RowMeasurer::measure_arguments(int number, bool repeat) const {
-  const auto rounds = static_cast<std::uint64_t>(request_.rounds);
+  const auto rounds = static_cast<std::uint64_t>(request_->rounds);
   const std::uint64_t share = repeat ? rounds * kRepeatShare : rounds;
-  const bool exact = request_.exact_iterations && !repeat;
+  const bool exact = request_->exact_iterations && !repeat;
   const std::uint64_t iterations = std::max<std::uint64_t>(
-      exact ? request_.iterations / rounds +
-                  (static_cast<std::uint64_t>(number) < request_.iterations % rounds ? 1 : 0)
-            : (request_.iterations + share - 1) / share,
+      exact ? request_->iterations / rounds +
+                  (static_cast<std::uint64_t>(number) < request_->iterations % rounds ? 1 : 0)
+            : (request_->iterations + share - 1) / share,
       1);
-  return Json{{"clients", request_.clients},
+  return Json{{"clients", request_->clients},
               {"iterations", iterations},
               {"exact_iterations", exact},
               {"min_samples", (kP99Floor + share - 1) / share},
               {"min_duration_ns",
-               request_.min_round_ns / (repeat ? static_cast<std::int64_t>(kRepeatShare) : 1)},
-              {"max_duration_ns", request_.max_duration_ns / static_cast<std::int64_t>(share)},
-              {"seed", request_.seed + static_cast<std::uint64_t>(number)},
+               request_->min_round_ns / (repeat ? static_cast<std::int64_t>(kRepeatShare) : 1)},
+              {"max_duration_ns", request_->max_duration_ns / static_cast<std::int64_t>(share)},
+              {"seed", request_->seed + static_cast<std::uint64_t>(number)},
               {"repeat_input", repeat},
               {"skip_warmup", repeat}};
 }
 
 Result<loadgen::RoundInput> RowMeasurer::measure(Session& session, Round& round, int number,
                                                  bool repeat) {
-  const std::uint64_t capacity = loadgen::default_exact_capacity(request_.clients);
-  ASSIGN_OR_RETURN(const std::size_t bytes, loadgen::required_bytes({request_.clients, capacity}));
+  const std::uint64_t capacity = loadgen::default_exact_capacity(request_->clients);
+  ASSIGN_OR_RETURN(const std::size_t bytes, loadgen::required_bytes({request_->clients, capacity}));
   ASSIGN_OR_RETURN(const worker::SharedMemory record, worker::SharedMemory::create(bytes));
   {
     const Result<Json> shared =
@@ -194,13 +195,13 @@ Result<loadgen::RoundInput> RowMeasurer::measure(Session& session, Round& round,
   session.set_tick([&] {
     const Result<loadgen::Progress> progress = loadgen::read_progress(record.bytes());
     if (progress.ok())
-      observer_.progress(progress->calls_returned, progress->planned_calls, "calls");
+      observer_->progress(progress->calls_returned, progress->planned_calls, "calls");
   });
   Json arguments = measure_arguments(number, repeat);
   arguments["exact_capacity"] = capacity;
-  arguments["kept_per_client"] = repeat ? 0 : session.layout().output_slots / request_.clients - 1;
+  arguments["kept_per_client"] = repeat ? 0 : session.layout().output_slots / request_->clients - 1;
   const std::chrono::seconds timeout =
-      kMeasureSlack + std::chrono::seconds(request_.max_duration_ns / 1'000'000'000);
+      kMeasureSlack + std::chrono::seconds(request_->max_duration_ns / 1'000'000'000);
   const Result<Json> answer = session.call("measure", std::move(arguments), timeout);
   session.set_tick(nullptr);
   session.client().set_on_event(nullptr);
@@ -222,19 +223,19 @@ Result<loadgen::RoundInput> RowMeasurer::measure(Session& session, Round& round,
 
 Status RowMeasurer::keep_record(std::span<const std::byte> record, int number) {
   const std::filesystem::path path =
-      request_.record_folder / fmt::format("b{}-r{}.record", batch_size_, number);
+      request_->record_folder / fmt::format("b{}-r{}.record", batch_size_, number);
   row_.records.push_back(path);
   return write_file_atomic(path, {reinterpret_cast<const char*>(record.data()), record.size()});
 }
 
 // Holds the outputs that the timed window left in the kept slots against the accuracy run's.
 Status RowMeasurer::compare_kept(Session& session, const Json& kept) {
-  if (request_.accuracy_store.empty()) return ok_status();
+  if (request_->accuracy_store.empty()) return ok_status();
   if (!accuracy_) {
     ASSIGN_OR_RETURN(check::OutputReader reader,
-                     check::OutputReader::open(request_.accuracy_store));
+                     check::OutputReader::open(request_->accuracy_store));
     ASSIGN_OR_RETURN(check::OutputsMatch match,
-                     check::OutputsMatch::create(reader.outputs(), request_.match));
+                     check::OutputsMatch::create(reader.outputs(), request_->match));
     accuracy_.emplace(std::move(reader));
     match_.emplace(std::move(match));
   }
@@ -247,7 +248,7 @@ Status RowMeasurer::compare_kept(Session& session, const Json& kept) {
     for (std::size_t k = 0; k < outputs.size(); ++k) {
       const std::size_t batch = static_cast<std::size_t>(loaded_batch_size_);
       const std::size_t row_bytes = outputs[k].bytes.size() / batch;
-      for (std::size_t i = 0; i < batch && first + i < request_.usable_samples; ++i) {
+      for (std::size_t i = 0; i < batch && first + i < request_->usable_samples; ++i) {
         ASSIGN_OR_RETURN(const auto wanted, accuracy_->output(first + i, k));
         RETURN_IF_ERROR(
             match_->add(first + i, k, wanted, outputs[k].bytes.subspan(i * row_bytes, row_bytes)));
@@ -260,9 +261,9 @@ Status RowMeasurer::compare_kept(Session& session, const Json& kept) {
 loadgen::RowInput RowMeasurer::row_input(bool repeated) const {
   loadgen::RowInput input;
   input.batch_size = static_cast<std::uint32_t>(rounds_.front().loaded_batch_size);
-  input.clients = request_.clients;
-  input.harness_overhead_ns = request_.harness_overhead_ns;
-  input.seed = request_.seed;
+  input.clients = request_->clients;
+  input.harness_overhead_ns = request_->harness_overhead_ns;
+  input.seed = request_->seed;
   for (const Round& round : rounds_) {
     if (!repeated) input.rounds.push_back(round.unique);
     if (repeated && round.repeated) input.rounds.push_back(*round.repeated);
@@ -271,12 +272,12 @@ loadgen::RowInput RowMeasurer::row_input(bool repeated) const {
 }
 
 bool RowMeasurer::wants_another_round() const {
-  if (failed() || rounds_.empty() || request_.exact_iterations) return false;
+  if (failed() || rounds_.empty() || request_->exact_iterations) return false;
   if (static_cast<int>(rounds_.size()) >= kMostRounds) return false;
   std::int64_t spent_ns = 0;
   for (const Round& round : rounds_) spent_ns += round.unique.record.window_ns();
   const std::int64_t next_ns = spent_ns / static_cast<std::int64_t>(rounds_.size());
-  if (spent_ns + next_ns > request_.max_duration_ns) return false;
+  if (spent_ns + next_ns > request_->max_duration_ns) return false;
   const Result<loadgen::PerformanceRow> row = loadgen::summarize(row_input(/*repeated=*/false));
   return row.ok() && row->valid && loadgen::queries_missing_for_p99(*row) > 0;
 }
@@ -335,6 +336,7 @@ bool stopped(const PerformanceRequest& request) {
 
 std::vector<MeasuredRow> measure_rows(const PerformanceRequest& request, RunObserver& observer) {
   std::vector<RowMeasurer> measurers;
+  measurers.reserve(request.batch_sizes.size());
   for (const std::int64_t batch_size : request.batch_sizes) {
     measurers.emplace_back(request, batch_size, observer);
   }
@@ -350,6 +352,7 @@ std::vector<MeasuredRow> measure_rows(const PerformanceRequest& request, RunObse
     }
   }
   std::vector<MeasuredRow> rows;
+  rows.reserve(measurers.size());
   for (RowMeasurer& measurer : measurers) rows.push_back(measurer.finish());
   return rows;
 }

@@ -56,7 +56,7 @@ Status make_empty_folder(const fs::path& folder) {
 // Serves calibration samples into one shared slot, one at a time, as the worker asks.
 class CalibrationFeed {
  public:
-  explicit CalibrationFeed(const dataset::Dataset& dataset) : dataset_(dataset) {
+  explicit CalibrationFeed(const dataset::Dataset& dataset) : dataset_(&dataset) {
     layout_.inputs.assign(dataset.specs().begin(), dataset.specs().end());
     layout_.input_slots = 1;
   }
@@ -68,7 +68,7 @@ class CalibrationFeed {
   }
 
   Json description(bool disjoint) const {
-    return Json{{"count", dataset_.size()},
+    return Json{{"count", dataset_->size()},
                 {"disjoint", disjoint},
                 {"bytes", memory_.bytes().size()},
                 {"inputs", worker::to_json(layout_.inputs)}};
@@ -78,12 +78,12 @@ class CalibrationFeed {
   Json on_event(const Json& event) {
     if (event.value("event", "") != "calibration") return Json::object();
     const std::vector<dataset::BatchBuffers> buffers = slot_buffers(layout_, memory_.bytes());
-    const Status status = dataset_.read(event.value("index", std::size_t{0}), buffers.front());
+    const Status status = dataset_->read(event.value("index", std::size_t{0}), buffers.front());
     return status.ok() ? Json::object() : Json{{"error", status.to_string()}};
   }
 
  private:
-  const dataset::Dataset& dataset_;
+  const dataset::Dataset* dataset_;
   worker::ArenaLayout layout_;
   worker::SharedMemory memory_;
 };

@@ -41,7 +41,7 @@ struct alignas(128) BackendTarget::Client {
 BackendTarget::BackendTarget(host::RuntimeBackend& runtime, const ArenaLayout& layout,
                              std::span<std::byte> arena, loadgen::QueryOrder order,
                              const TargetSettings& settings)
-    : runtime_(runtime),
+    : runtime_(&runtime),
       layout_(layout),
       arena_(arena),
       order_(std::move(order)),
@@ -71,7 +71,7 @@ Status BackendTarget::issue(std::uint32_t client_index, std::uint64_t query) {
 
 Status BackendTarget::infer(Client& client, std::span<const TensorView> inputs) {
   return converts_ ? client.adapted.infer(inputs, client.sink)
-                   : runtime_.infer(inputs, client.sink);
+                   : runtime_->infer(inputs, client.sink);
 }
 
 // Reservoir sampling (Vitter's algorithm R): after n calls each was kept with the same chance.
@@ -118,6 +118,7 @@ host::ConversionCounts BackendTarget::conversions() const {
 std::vector<TensorView> slot_views(const ArenaLayout& layout, std::span<std::byte> arena,
                                    std::size_t slot) {
   std::vector<TensorView> views;
+  views.reserve(layout.inputs.size());
   for (std::size_t k = 0; k < layout.inputs.size(); ++k) {
     views.push_back({layout.inputs[k], input_bytes(layout, arena, slot, k)});
   }

@@ -52,7 +52,7 @@ class BackendTarget : public loadgen::Target {
   Status infer(Client& client, std::span<const TensorView> inputs);
   std::size_t choose_output_slot(Client& client, std::uint64_t query, std::size_t input_slot);
 
-  host::RuntimeBackend& runtime_;
+  host::RuntimeBackend* runtime_;
   ArenaLayout layout_;
   std::span<std::byte> arena_;
   loadgen::QueryOrder order_;

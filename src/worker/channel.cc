@@ -143,7 +143,7 @@ Result<Message> Channel::receive(std::optional<Clock::time_point> deadline) {
   while (true) {
     ASSIGN_OR_RETURN(std::optional<std::string> frame, take_frame(buffer_));
     if (frame) {
-      Json body = Json::parse(*frame, nullptr, /*allow_exceptions=*/false);
+      const Json body = Json::parse(*frame, nullptr, /*allow_exceptions=*/false);
       if (!body.is_object()) return data_loss("a message is not a JSON object");
       return Message{JsonValue(body), std::exchange(pending_fd_, -1)};
     }

@@ -72,8 +72,8 @@ Result<Client> Client::start(ClientSettings settings) {
                                                     .channel_fd = theirs.fd()}));
   theirs.close();
   Client client(std::move(settings), std::move(ours), std::move(process));
-  Result<Json> hello = client.call("hello", Json{{"protocol", kProtocolVersion}},
-                                   {.timeout = kStartTimeout, .tick = {}});
+  const Result<Json> hello = client.call("hello", Json{{"protocol", kProtocolVersion}},
+                                         {.timeout = kStartTimeout, .tick = {}});
   if (!hello.ok()) return hello.status();
   return client;
 }
@@ -175,7 +175,7 @@ PhaseEnd Client::end_of(const Status& status) const {
 void Client::finish() {
   if (std::exchange(finished_, true)) return;
   if (!death_) {
-    Json bye{{"op", "close"}};
+    const Json bye{{"op", "close"}};
     if (channel_.send(bye).ok()) process_.wait(Clock::now() + settings_.close_grace);
   }
   process_.kill_tree();

@@ -45,13 +45,15 @@ std::vector<std::string> child_environment(const SpawnRequest& request, const st
     const std::string name(text.substr(0, text.find('=')));
     if (name != kMarkerName && !request.environment.contains(name)) result.emplace_back(text);
   }
-  for (const auto& [name, value] : request.environment) result.push_back(name + "=" + value);
+  for (const auto& [name, value] : request.environment)
+    result.push_back(fmt::format("{}={}", name, value));
   result.push_back(marker);
   return result;
 }
 
 std::vector<char*> pointers(std::vector<std::string>& texts) {
   std::vector<char*> result;
+  result.reserve(texts.size() + 1);
   for (std::string& text : texts) result.push_back(text.data());
   result.push_back(nullptr);
   return result;
@@ -177,7 +179,7 @@ void Process::kill_tree() {
 
 ProcessUsage usage_of(pid_t pid) {
   std::ifstream file(fmt::format("/proc/{}/stat", pid));
-  std::string text((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
+  const std::string text((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
   const std::size_t close = text.rfind(')');
   if (close == std::string::npos) return {};
   std::istringstream fields(text.substr(close + 1));

@@ -79,7 +79,7 @@ class RemoteCalibration : public host::CalibrationData {
  public:
   RemoteCalibration(Server& server, const Json& description, SharedMemory memory,
                     std::vector<TensorSpec> inputs)
-      : server_(server),
+      : server_(&server),
         memory_(std::move(memory)),
         count_(description.value("count", std::uint64_t{0})),
         disjoint_(description.value("disjoint", false)) {
@@ -94,7 +94,7 @@ class RemoteCalibration : public host::CalibrationData {
  private:
   Status make_batch(std::uint64_t count);
 
-  Server& server_;
+  Server* server_;
   SharedMemory memory_;
   ArenaLayout layout_;
   std::uint64_t count_;
@@ -155,7 +155,7 @@ class Server {
 // and looks at the host at the same moments.
 class WindowObserver : public loadgen::ClosedLoopObserver {
  public:
-  explicit WindowObserver(Server& server) : server_(server) {}
+  explicit WindowObserver(Server& server) : server_(&server) {}
 
   void window_opened() override {
     tell("opened");
@@ -174,10 +174,10 @@ class WindowObserver : public loadgen::ClosedLoopObserver {
  private:
   // A controller that is gone shows at the end of the call; nothing can be said before.
   void tell(const char* what) {
-    (void)server_.event({{"event", "window"}, {"what", what}}, false).ok();
+    (void)server_->event({{"event", "window"}, {"what", what}}, false).ok();
   }
 
-  Server& server_;
+  Server* server_;
   std::optional<loadgen::HostSnapshot> opened_;
   std::optional<loadgen::HostSnapshot> closed_;
 };
@@ -191,7 +191,7 @@ Result<std::span<const TensorView>> RemoteCalibration::read(std::uint64_t first,
   RETURN_IF_ERROR(make_batch(count));
   for (std::uint64_t i = 0; i < count; ++i) {
     ASSIGN_OR_RETURN(const Json reply,
-                     server_.event({{"event", "calibration"}, {"index", first + i}}, true));
+                     server_->event({{"event", "calibration"}, {"index", first + i}}, true));
     if (reply.contains("error")) return internal_error(reply["error"].get<std::string>());
     for (std::size_t k = 0; k < batch_.size(); ++k) {
       const auto sample = input_bytes(layout_, memory_.bytes(), 0, k);
@@ -260,7 +260,7 @@ Result<Json> Server::event(Json body, bool wants_reply) {
   const std::scoped_lock lock(sending_);
   RETURN_IF_ERROR(channel_.send(body));
   if (!wants_reply) return Json::object();
-  ASSIGN_OR_RETURN(Message message, channel_.receive(std::nullopt));
+  ASSIGN_OR_RETURN(const Message message, channel_.receive(std::nullopt));
   return message.body.get();
 }
 
