@@ -60,6 +60,7 @@ class RowMeasurer {
   Status keep_record(std::span<const std::byte> record, int number);
   std::size_t pool_slots(const std::vector<TensorSpec>& inputs, std::int64_t batch) const;
   loadgen::RowInput row_input(bool repeated) const;
+  void judge_suspected_cache();
 
   const PerformanceRequest* request_;
   std::int64_t batch_size_;
@@ -319,13 +320,19 @@ MeasuredRow RowMeasurer::finish() {
   if (repeated_input.rounds.empty()) return std::move(row_);
   const Result<loadgen::PerformanceRow> repeated = loadgen::summarize(repeated_input);
   if (repeated.ok()) row_.repeat = loadgen::compare_repeated(row_.row, *repeated);
-  if (row_.repeat && row_.repeat->cache_suspected) {
-    loadgen::void_row(row_.row,
-                      fmt::format("the same input again and again is {:.2f} times as fast: "
-                                  "something in the path remembers inputs",
-                                  row_.repeat->rate_ratio));
-  }
+  if (row_.repeat && row_.repeat->cache_suspected) judge_suspected_cache();
   return std::move(row_);
+}
+
+// A cache in the path voids the row. On a disturbed host the two runs cannot be told apart.
+void RowMeasurer::judge_suspected_cache() {
+  const std::string finding = fmt::format(
+      "the same input again and again is {:.2f} times as fast", row_.repeat->rate_ratio);
+  if (row_.row.noisy) {
+    row_.row.notes.push_back(finding + ": not judged, since the host was disturbed");
+    return;
+  }
+  loadgen::void_row(row_.row, finding + ": something in the path remembers inputs");
 }
 
 bool stopped(const PerformanceRequest& request) {
