@@ -117,9 +117,11 @@ std::optional<double> mann_whitney(const Ranked& ranked, Weights weights) {
          (2.0 * static_cast<double>(positives) * static_cast<double>(negatives));
 }
 
+// Probabilities are held to [kClip, 1 - kClip].
+constexpr double kClip = 0x1p-52;
+
 // -log of the probability given to the true class.
 double loss_of(Scores scores, const SampleOutcome& outcome) {
-  constexpr double kClip = 0x1p-52;
   const double most = -std::log(kClip);
   if (std::isnan(outcome.score)) return most;
   if (scores == Scores::kProbabilities) {

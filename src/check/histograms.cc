@@ -21,12 +21,12 @@ std::int64_t upper_bits(double magnitude, int fraction_bits_kept) {
 }  // namespace
 
 void LogLinearHistogram::add(std::span<const double> magnitudes) {
-  constexpr std::int64_t kFirst = std::int64_t{kExponentBias + kLowExponent} << kLinearBits;
+  constexpr std::int64_t first = std::int64_t{kExponentBias + kLowExponent} << kLinearBits;
   const auto last = static_cast<std::int64_t>(counts_.size()) - 1;
   std::uint64_t zeros = 0;
   for (const double magnitude : magnitudes) {
     const std::int64_t bin =
-        std::clamp<std::int64_t>(upper_bits(magnitude, kLinearBits) - kFirst, 0, last);
+        std::clamp<std::int64_t>(upper_bits(magnitude, kLinearBits) - first, 0, last);
     const std::uint64_t is_zero = magnitude == 0.0 ? 1 : 0;
     zeros += is_zero;
     counts_[static_cast<std::size_t>(bin)] += 1 - is_zero;
@@ -52,10 +52,10 @@ double LogLinearHistogram::quantile(double p) const {
 void SteppedHistogram::add(std::span<const double> values, double largest) {
   if (largest == 0.0) return add_zeros(values.size());
   if (largest >= range_) widen_to(largest);
-  constexpr double kHalf = kBins / 2;
-  const double per_step = kHalf / range_;
+  constexpr double middle = static_cast<double>(kBins) / 2;
+  const double per_step = middle / range_;
   for (const double value : values) {
-    const double position = std::clamp(value * per_step + kHalf, 0.0, kBins - 0.5);
+    const double position = std::clamp(value * per_step + middle, 0.0, kBins - 0.5);
     ++counts_[static_cast<std::size_t>(position)];
   }
 }
@@ -65,12 +65,12 @@ void SteppedHistogram::widen_to(double largest) {
   const double number = std::min(largest, std::numeric_limits<double>::max());
   const double wanted = std::ldexp(1.0, std::min(std::ilogb(number) + 1, 1022));
   if (range_ == 0.0) range_ = std::max(wanted, 0x1p-1000);
-  constexpr std::size_t kHalf = kBins / 2;
+  constexpr std::size_t half = kBins / 2;
   while (range_ < wanted) {
     std::array<std::uint64_t, kBins> wider{};
-    for (std::size_t i = 0; i < kHalf; ++i) {
-      wider[kHalf + i / 2] += counts_[kHalf + i];
-      wider[kHalf - 1 - i / 2] += counts_[kHalf - 1 - i];
+    for (std::size_t i = 0; i < half; ++i) {
+      wider[half + i / 2] += counts_[half + i];
+      wider[half - 1 - i / 2] += counts_[half - 1 - i];
     }
     counts_ = wider;
     range_ *= 2.0;
@@ -78,11 +78,11 @@ void SteppedHistogram::widen_to(double largest) {
 }
 
 void PowerHistogram::add(std::span<const double> magnitudes) {
-  constexpr std::int64_t kFirst = kExponentBias + kLowExponent;
-  constexpr std::int64_t kLast = kBins - 1;
+  constexpr std::int64_t first = kExponentBias + kLowExponent;
+  constexpr std::int64_t last = kBins - 1;
   std::uint64_t zeros = 0;
   for (const double magnitude : magnitudes) {
-    const std::int64_t bin = std::clamp<std::int64_t>(upper_bits(magnitude, 0) - kFirst, 0, kLast);
+    const std::int64_t bin = std::clamp<std::int64_t>(upper_bits(magnitude, 0) - first, 0, last);
     const std::uint64_t is_zero = magnitude == 0.0 ? 1 : 0;
     zeros += is_zero;
     counts_[static_cast<std::size_t>(bin)] += 1 - is_zero;

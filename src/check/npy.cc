@@ -44,9 +44,10 @@ std::string header_text(const NpyType& type, std::uint64_t rows, const Shape& ro
   return fmt::format("{{'descr': '{}', 'fortran_order': False, 'shape': {})}}", type.descr, shape);
 }
 
+constexpr std::size_t kPrefixBytes = 10;  // magic, version, length of the rest
+
 // Magic, version, length, text, spaces, newline; `size_bytes` in all. Source: NumPy's NEP 1.
 std::string padded_header(std::string text, std::size_t size_bytes) {
-  constexpr std::size_t kPrefixBytes = 10;
   text.append(size_bytes - kPrefixBytes - text.size() - 1, ' ');
   text += '\n';
   std::string header("\x93NUMPY\x01\x00", 8);
@@ -57,9 +58,10 @@ std::string padded_header(std::string text, std::size_t size_bytes) {
 
 // Room for as many rows as there may ever be, in a multiple of 64 bytes.
 Result<std::size_t> header_size(const NpyType& type, const Shape& row_shape) {
-  const std::size_t needed = 10 + header_text(type, UINT64_MAX, row_shape).size() + 1;
+  const std::size_t needed = kPrefixBytes + header_text(type, UINT64_MAX, row_shape).size() + 1;
   const std::size_t size_bytes = (needed + 63) / 64 * 64;
-  if (size_bytes - 10 > UINT16_MAX) return invalid_argument("the rank is too high for .npy");
+  if (size_bytes - kPrefixBytes > UINT16_MAX)
+    return invalid_argument("the rank is too high for .npy");
   return size_bytes;
 }
 

@@ -157,7 +157,7 @@ std::size_t ulp_block(Block& block, const Tolerance& tolerance, const FloatForma
                       double& max_ulps) {
   // One unit at |ref| = 2^e * 1.f is 2^(e - significand_bits + 1). Multiplying by 2^(1-e) and then
   // by 2^(significand_bits-2) divides by it, and neither factor can overflow for any double.
-  const auto lowest = static_cast<std::uint64_t>(format.exponent_min + 1023);
+  const auto lowest = static_cast<std::uint64_t>(std::int64_t{format.exponent_min} + 1023);
   const double rest = std::ldexp(1.0, format.significand_bits - 2);
   std::size_t count = 0;
   double largest = max_ulps;

@@ -357,6 +357,8 @@ TEST(NumericLegacy, KeysCombineAllOutputsUnrounded) {
   EXPECT_TRUE(legacy_difference({})["Mean Diff"].is_null());
 }
 
+constexpr std::uint32_t kSeed = 20261130;
+
 // The plain definition, element by element, in long double.
 struct Naive {
   long double max_abs = 0, sum_abs = 0, sum_squared = 0, max_rel = 0, dot = 0, rr = 0, gg = 0;
@@ -386,7 +388,6 @@ Naive naive(const std::vector<float>& reference, const std::vector<float>& got, 
 }
 
 TEST(NumericProperty, RandomOutputsEqualTheNaiveDefinition) {
-  constexpr std::uint32_t kSeed = 20261130;
   std::mt19937 generator(kSeed);
   for (int round = 0; round < 60; ++round) {
     SCOPED_TRACE(::testing::Message() << "seed " << kSeed << ", round " << round);

@@ -282,8 +282,9 @@ TEST(OutputStoreHostile, ForgedHeadersAreRefused) {
   EXPECT_THAT(OutputReader::open(path), StatusIs(StatusCode::kDataLoss, HasSubstr("bytes")));
 }
 
+constexpr std::uint32_t kSeed = 7;
+
 TEST(OutputStoreHostile, SeededMutationsReachTheFuzzEntryUnharmed) {
-  constexpr std::uint32_t kSeed = 7;
   SCOPED_TRACE(::testing::Message() << "seed " << kSeed);
   const std::string whole = read_file(write_store("fuzz", 3)).value();
   std::mt19937 generator(kSeed);

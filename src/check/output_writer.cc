@@ -54,11 +54,11 @@ Status write_marked(PartialFile& file, std::uint64_t offset, std::span<const std
   const OutputMark mark{kWritten, crc32_of(bytes)};
   RETURN_IF_ERROR(file.write_at(offset, std::as_bytes(std::span(&mark, 1))));
   RETURN_IF_ERROR(file.write_at(offset + kMarkBytes, bytes));
-  constexpr std::array<std::byte, kMarkBytes> kPadding{};
+  constexpr std::array<std::byte, kMarkBytes> padding{};
   const std::size_t past = bytes.size() % kMarkBytes;
   if (past == 0) return ok_status();
   return file.write_at(offset + kMarkBytes + bytes.size(),
-                       std::span(kPadding).first(kMarkBytes - past));
+                       std::span(padding).first(kMarkBytes - past));
 }
 
 }  // namespace

@@ -72,10 +72,9 @@ std::optional<double> paired_ratio_score(const PairedCounts& counts, double rati
 }
 
 Interval paired_ratio_interval(const PairedCounts& counts, double z) {
-  constexpr double kSmallest = 1e-6;
-  constexpr double kLargest = 1e6;
-  return {solve_score(counts, z, kSmallest, kLargest),
-          solve_score(counts, -z, kSmallest, kLargest)};
+  constexpr double smallest = 1e-6;
+  constexpr double largest = 1e6;
+  return {solve_score(counts, z, smallest, largest), solve_score(counts, -z, smallest, largest)};
 }
 
 std::vector<double> bootstrap(std::size_t n, std::uint32_t resamples, std::uint64_t seed,
@@ -94,9 +93,9 @@ std::vector<double> bootstrap(std::size_t n, std::uint32_t resamples, std::uint6
 }
 
 std::uint32_t affordable_resamples(std::size_t n, std::uint32_t wanted) {
-  constexpr std::uint64_t kMostDraws = 200'000'000;
-  constexpr std::uint64_t kFewest = 200;
-  const std::uint64_t affordable = std::max(kFewest, kMostDraws / std::max<std::uint64_t>(n, 1));
+  constexpr std::uint64_t most_draws = 200'000'000;
+  constexpr std::uint64_t fewest = 200;
+  const std::uint64_t affordable = std::max(fewest, most_draws / std::max<std::uint64_t>(n, 1));
   return static_cast<std::uint32_t>(std::min<std::uint64_t>(wanted, affordable));
 }
 
