@@ -75,13 +75,13 @@ std::string configs_of(const fs::path& model, std::int64_t batch) {
 struct AssayLoop::State {
   std::unique_ptr<TemporaryFolder> folder;
   std::optional<host::RuntimeBackend> runtime;
-  std::vector<TensorView> inputs;
+  std::vector<std::vector<TensorView>> inputs;  // by batch
   OneSlot outputs;
 };
 
 Result<std::unique_ptr<AssayLoop>> AssayLoop::make(const fs::path& model,
                                                    const std::vector<std::int64_t>& input_shape,
-                                                   std::span<const float> input) {
+                                                   const std::vector<std::span<float>>& inputs) {
   auto state = std::make_unique<State>();
   ASSIGN_OR_RETURN(state->folder, TemporaryFolder::make());
   ASSIGN_OR_RETURN(const host::Manifest manifest,
@@ -101,14 +101,18 @@ Result<std::unique_ptr<AssayLoop>> AssayLoop::make(const fs::path& model,
   ASSIGN_OR_RETURN(state->runtime, host::RuntimeBackend::create(library));
   RETURN_IF_ERROR(state->runtime->load(request));
   const std::string name = state->runtime->signature().inputs.front().name;
-  state->inputs.push_back({{name, DType::kFloat32, input_shape}, std::as_bytes(input)});
+  for (const std::span<float> input : inputs) {
+    state->inputs.push_back({{{name, DType::kFloat32, input_shape}, std::as_bytes(input)}});
+  }
   return std::unique_ptr<AssayLoop>(new AssayLoop(std::move(state)));
 }
 
 AssayLoop::AssayLoop(std::unique_ptr<State> state) : state_(std::move(state)) {}
 AssayLoop::~AssayLoop() = default;
 
-Status AssayLoop::run() { return state_->runtime->infer(state_->inputs, state_->outputs); }
+Status AssayLoop::run(std::size_t index) {
+  return state_->runtime->infer(state_->inputs[index], state_->outputs);
+}
 std::span<const float> AssayLoop::output() const { return state_->outputs.floats(); }
 
 }  // namespace assay::bench

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <filesystem>
 #include <memory>
@@ -14,15 +15,15 @@ namespace assay::bench {
 // outputs into memory set aside beforehand. One intra-op thread.
 class AssayLoop {
  public:
-  // `input` is one batch of the model's one FLOAT32 input; it outlives the loop.
+  // `inputs` are batches of the model's one FLOAT32 input; they outlive the loop.
   static Result<std::unique_ptr<AssayLoop>> make(const std::filesystem::path& model,
                                                  const std::vector<std::int64_t>& input_shape,
-                                                 std::span<const float> input);
+                                                 const std::vector<std::span<float>>& inputs);
   ~AssayLoop();
   AssayLoop(const AssayLoop&) = delete;
   AssayLoop& operator=(const AssayLoop&) = delete;
 
-  Status run();
+  Status run(std::size_t index);
   std::span<const float> output() const;  // of the last call
 
  private:

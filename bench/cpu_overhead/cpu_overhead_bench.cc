@@ -1,6 +1,6 @@
 // What Assay adds to the CPU backend: its calls against a hand-written ONNX Runtime loop, same
-// model, batch and input, one intra-op thread, calls alternating in one process. The ratio is hand
-// time / Assay time, the median of the pairs, with the sign-test interval at 95 %; 1 is no
+// model, batches and input memory, one intra-op thread, calls alternating in one process. The ratio
+// is hand time / Assay time, the median of the pairs, with the sign-test interval at 95 %; 1 is no
 // overhead.
 //
 // Where a session's weights happen to lie in memory moves its speed by more than the goals allow,
@@ -15,6 +15,8 @@
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
+#include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -26,6 +28,7 @@
 #include "base/result.h"
 #include "hand_loop.h"
 #include "loadgen/statistics.h"
+#include "tensor/tensor.h"
 
 namespace assay::bench {
 namespace {
@@ -62,13 +65,38 @@ double timed_ns(const Call& call) {
   return static_cast<double>(now_ns() - start_ns);
 }
 
-void fill(std::span<float> values) {
-  std::uint32_t state = 1;
-  for (float& value : values) {
-    state = state * 1664525U + 1013904223U;  // Numerical Recipes' generator; any spread will do
-    value = static_cast<float>(state >> 8) / static_cast<float>(1U << 24);
+// Batches that both loops run on in turn, as a worker does: in memory that the host set aside.
+class Batches {
+ public:
+  static constexpr std::size_t kCount = 8;
+
+  // `shape` is that of one batch.
+  static Result<Batches> make(const std::vector<std::int64_t>& shape) {
+    Batches batches;
+    batches.shape_ = shape;
+    std::uint32_t state = 1;
+    for (std::size_t i = 0; i < kCount; ++i) {
+      ASSIGN_OR_RETURN(Tensor tensor, Tensor::make({"batch", DType::kFloat32, shape}));
+      for (float& value : tensor.as<float>()) {
+        state = state * 1664525U + 1013904223U;  // Numerical Recipes; any spread will do
+        value = static_cast<float>(state >> 8) / static_cast<float>(1U << 24);
+      }
+      batches.tensors_.push_back(std::move(tensor));
+    }
+    return batches;
   }
-}
+
+  const std::vector<std::int64_t>& shape() const { return shape_; }
+  std::vector<std::span<float>> spans() {
+    std::vector<std::span<float>> all;
+    for (Tensor& tensor : tensors_) all.push_back(tensor.as<float>());
+    return all;
+  }
+
+ private:
+  std::vector<std::int64_t> shape_;
+  std::vector<Tensor> tensors_;
+};
 
 // Both loops gave the same bits, or one of them does not do the same work.
 Status check_outputs(const HandLoop& hand, const AssayLoop& assay) {
@@ -76,42 +104,51 @@ Status check_outputs(const HandLoop& hand, const AssayLoop& assay) {
   return internal_error("the two loops give different outputs");
 }
 
-Status measure_sessions(const Row& row, const fs::path& model, bool assay_first, Times& times) {
-  // The input lives outside both, so that either may be built first.
-  ASSIGN_OR_RETURN(auto shape_source, HandLoop::make(model, row.batch));
-  const std::vector<std::int64_t> shape = shape_source->input_shape();
-  std::vector<float> input(shape_source->input().size());
-  fill(input);
-  shape_source.reset();
-
+// The two loops over one model, each with a session of its own.
+struct Loops {
   std::unique_ptr<HandLoop> hand;
   std::unique_ptr<AssayLoop> assay;
-  for (const bool build_assay : {assay_first, !assay_first}) {
-    if (build_assay) {
-      ASSIGN_OR_RETURN(assay, AssayLoop::make(model, shape, input));
-    } else {
-      ASSIGN_OR_RETURN(hand, HandLoop::make(model, row.batch));
-    }
-  }
-  std::ranges::copy(input, hand->input().begin());
+};
 
+Result<Loops> make_loops(const Row& row, const fs::path& model, bool assay_first,
+                         std::optional<Batches>& batches) {
+  Loops loops;
+  if (!batches) {
+    ASSIGN_OR_RETURN(const auto probe, HandLoop::make(model, row.batch));
+    ASSIGN_OR_RETURN(batches, Batches::make(probe->input_shape()));
+  }
+  const auto make_hand = [&]() -> Status {
+    ASSIGN_OR_RETURN(loops.hand, HandLoop::make(model, row.batch));
+    loops.hand->set_inputs(batches->spans());
+    return ok_status();
+  };
+  if (!assay_first) RETURN_IF_ERROR(make_hand());
+  ASSIGN_OR_RETURN(loops.assay, AssayLoop::make(model, batches->shape(), batches->spans()));
+  if (assay_first) RETURN_IF_ERROR(make_hand());
+  return loops;
+}
+
+Status measure_sessions(const Row& row, Loops& loops, Times& times) {
   Status failure;
-  const auto run_hand = [&] { hand->run(); };
+  std::size_t index = 0;
+  const auto run_hand = [&] { loops.hand->run(index); };
   const auto run_assay = [&] {
-    if (Status status = assay->run(); !status.ok()) failure = std::move(status);
+    if (Status status = loops.assay->run(index); !status.ok()) failure = std::move(status);
   };
   for (int i = 0; i < row.warmup_calls; ++i) {
     run_hand();
     run_assay();
   }
   for (int pair = 0; pair < row.pairs_per_session; ++pair) {
-    const bool hand_first = pair % 2 == 0;
+    index = static_cast<std::size_t>(pair) % Batches::kCount;
+    // Which goes first changes with every round over the batches, not with the batch.
+    const bool hand_first = (static_cast<std::size_t>(pair) / Batches::kCount) % 2 == 0;
     if (hand_first) times.hand_ns.push_back(timed_ns(run_hand));
     times.assay_ns.push_back(timed_ns(run_assay));
     if (!hand_first) times.hand_ns.push_back(timed_ns(run_hand));
   }
   RETURN_IF_ERROR(failure);
-  return check_outputs(*hand, *assay);
+  return check_outputs(*loops.hand, *loops.assay);
 }
 
 Status measure(const Row& row, const fs::path& model) {
@@ -121,8 +158,10 @@ Status measure(const Row& row, const fs::path& model) {
     return ok_status();
   }
   Times times;
+  std::optional<Batches> batches;
   for (int session = 0; session < row.sessions; ++session) {
-    RETURN_IF_ERROR(measure_sessions(row, model, session % 2 == 0, times));
+    ASSIGN_OR_RETURN(Loops loops, make_loops(row, model, session % 2 == 0, batches));
+    RETURN_IF_ERROR(measure_sessions(row, loops, times));
   }
   const loadgen::PairedRatio paired = loadgen::paired_ratio(times.hand_ns, times.assay_ns);
   const loadgen::Interval interval = paired.interval.value_or(loadgen::Interval{});

@@ -30,6 +30,12 @@ std::size_t count_of(const std::vector<std::int64_t>& shape) {
   return count;
 }
 
+Ort::Value wrap(std::span<float> values, const std::vector<std::int64_t>& shape) {
+  const auto memory = Ort::MemoryInfo::CreateCpu(OrtDeviceAllocator, OrtMemTypeCPU);
+  return Ort::Value::CreateTensor<float>(memory, values.data(), values.size(), shape.data(),
+                                         shape.size());
+}
+
 Ort::SessionOptions one_thread() {
   Ort::SessionOptions options;
   options.SetIntraOpNumThreads(1);
@@ -49,13 +55,8 @@ struct HandLoop::State {
     const Ort::TypeInfo output_type = session.GetOutputTypeInfo(0);
     input_shape = at_batch(input_type.GetTensorTypeAndShapeInfo().GetShape(), batch);
     output_shape = at_batch(output_type.GetTensorTypeAndShapeInfo().GetShape(), batch);
-    input.resize(count_of(input_shape));
     output.resize(count_of(output_shape));
-    const auto memory = Ort::MemoryInfo::CreateCpu(OrtDeviceAllocator, OrtMemTypeCPU);
-    input_value = Ort::Value::CreateTensor<float>(memory, input.data(), input.size(),
-                                                  input_shape.data(), input_shape.size());
-    output_value = Ort::Value::CreateTensor<float>(memory, output.data(), output.size(),
-                                                   output_shape.data(), output_shape.size());
+    output_value = wrap(output, output_shape);
   }
 
   Ort::Env env;
@@ -64,9 +65,8 @@ struct HandLoop::State {
   std::string output_name;
   std::vector<std::int64_t> input_shape;
   std::vector<std::int64_t> output_shape;
-  std::vector<float> input;
   std::vector<float> output;
-  Ort::Value input_value{nullptr};
+  std::vector<Ort::Value> input_values;
   Ort::Value output_value{nullptr};
 };
 
@@ -85,14 +85,20 @@ HandLoop::HandLoop(std::unique_ptr<State> state) : state_(std::move(state)) {}
 HandLoop::~HandLoop() = default;
 
 const std::vector<std::int64_t>& HandLoop::input_shape() const { return state_->input_shape; }
-std::span<float> HandLoop::input() { return state_->input; }
+
+void HandLoop::set_inputs(const std::vector<std::span<float>>& inputs) {
+  for (const std::span<float> input : inputs) {
+    state_->input_values.push_back(wrap(input, state_->input_shape));
+  }
+}
+
 std::span<const float> HandLoop::output() const { return state_->output; }
 
-void HandLoop::run() {
+void HandLoop::run(std::size_t index) {
   const char* const input_name = state_->input_name.c_str();
   const char* const output_name = state_->output_name.c_str();
-  state_->session.Run(Ort::RunOptions{nullptr}, &input_name, &state_->input_value, 1, &output_name,
-                      &state_->output_value, 1);
+  state_->session.Run(Ort::RunOptions{nullptr}, &input_name, &state_->input_values[index], 1,
+                      &output_name, &state_->output_value, 1);
 }
 
 }  // namespace assay::bench

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <filesystem>
 #include <memory>
@@ -23,12 +24,13 @@ class HandLoop {
 
   // Of the model at this batch.
   const std::vector<std::int64_t>& input_shape() const;
-  // Floats of the input, to be filled before the first call; the output after a call.
-  std::span<float> input();
-  std::span<const float> output() const;
 
-  // One call. Throws what ONNX Runtime throws.
-  void run();
+  // Takes batches of input_shape() to run on; they outlive the loop.
+  void set_inputs(const std::vector<std::span<float>>& inputs);
+
+  // One call on the batch at `index`. Throws what ONNX Runtime throws.
+  void run(std::size_t index);
+  std::span<const float> output() const;  // of the last call
 
  private:
   struct State;

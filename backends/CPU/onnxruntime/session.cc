@@ -1,5 +1,6 @@
 #include "onnxruntime/session.h"
 
+#include <algorithm>
 #include <array>
 #include <cstring>
 #include <utility>
@@ -13,10 +14,6 @@ using assay::backend::Inputs;
 using assay::backend::Outputs;
 using assay::backend::TensorSpec;
 
-// Tensors per end, and dimensions per tensor, that a call handles without allocating.
-constexpr std::size_t kInlineTensors = 16;
-constexpr std::size_t kInlineRank = 8;
-
 struct Optimization {
   const char* name;
   GraphOptimizationLevel level;
@@ -26,37 +23,24 @@ constexpr std::array<Optimization, 4> kOptimizations = {{{"all", ORT_ENABLE_ALL}
                                                          {"basic", ORT_ENABLE_BASIC},
                                                          {"none", ORT_DISABLE_ALL}}};
 
-// `count` elements, inline when they are few.
-template <typename T, std::size_t kInline>
-class FewOf {
+// Releases what ONNX Runtime allocated for outputs without a plan.
+class MadeOutputs {
  public:
-  explicit FewOf(std::size_t count) {
-    if (count > kInline) many_.resize(count);
+  MadeOutputs(const OrtApi& api, const std::vector<std::optional<OutputPlan>>& plans,
+              std::vector<OrtValue*>& outputs)
+      : api_(api), plans_(plans), outputs_(outputs) {}
+  MadeOutputs(const MadeOutputs&) = delete;
+  MadeOutputs& operator=(const MadeOutputs&) = delete;
+  ~MadeOutputs() {
+    for (std::size_t i = 0; i < plans_.size(); ++i) {
+      if (!plans_[i]) api_.ReleaseValue(std::exchange(outputs_[i], nullptr));
+    }
   }
-  T* data() { return many_.empty() ? few_.data() : many_.data(); }
-  T& operator[](std::size_t index) { return data()[index]; }
-
- private:
-  std::array<T, kInline> few_{};
-  std::vector<T> many_;
-};
-
-// Values of one call; released when it ends, however it ends.
-class CallValues {
- public:
-  CallValues(const OrtApi& api, std::size_t count) : api_(api), count_(count), values_(count) {}
-  CallValues(const CallValues&) = delete;
-  CallValues& operator=(const CallValues&) = delete;
-  ~CallValues() {
-    for (std::size_t i = 0; i < count_; ++i) api_.ReleaseValue(values_[i]);
-  }
-  OrtValue** data() { return values_.data(); }
-  OrtValue*& operator[](std::size_t index) { return values_[index]; }
 
  private:
   const OrtApi& api_;
-  std::size_t count_;
-  FewOf<OrtValue*, kInlineTensors> values_;
+  const std::vector<std::optional<OutputPlan>>& plans_;
+  std::vector<OrtValue*>& outputs_;
 };
 
 GraphOptimizationLevel level_of(const std::string& name) {
@@ -165,27 +149,31 @@ void OnnxSession::trust_plans(const std::vector<bool>& trusted) {
   }
 }
 
-OrtValue* OnnxSession::wrap(const void* data, std::size_t size_bytes, const std::int64_t* shape,
-                            std::size_t rank, ONNXTensorElementDataType type) const {
-  static char nothing = 0;  // a tensor without elements may come without memory
-  void* const memory = data != nullptr ? const_cast<void*>(data) : &nothing;
-  OrtValue* value = nullptr;
-  check(*api_, api_->CreateTensorWithDataAsOrtValue(memory_, memory, size_bytes, shape, rank, type,
-                                                    &value));
-  return value;
+std::unique_ptr<CallState> OnnxSession::make_state() const {
+  auto state = std::make_unique<CallState>();
+  for (const auto type : input_types_) state->input_values.emplace_back(*api_, memory_, type);
+  for (const auto type : output_types_) state->output_values.emplace_back(*api_, memory_, type);
+  state->inputs.resize(inputs_.size());
+  state->outputs.resize(outputs_.size());
+  std::size_t highest_rank = 0;
+  for (const TensorSpec& output : outputs_) {
+    highest_rank = std::max(highest_rank, output.shape.size());
+  }
+  state->shape.resize(highest_rank);
+  return state;
 }
 
-OrtValue* OnnxSession::planned_output(std::size_t index, const Inputs& inputs,
+OrtValue* OnnxSession::planned_output(std::size_t index, CallState& state, const Inputs& inputs,
                                       Outputs& outputs) const {
   const OutputPlan& plan = *plans_[index];
-  FewOf<std::int64_t, kInlineRank> shape(plan.rank());
-  plan.resolve([&](std::size_t k) { return inputs[k].shape(); }, shape.data());
+  std::int64_t* const shape = state.shape.data();
+  plan.resolve([&](std::size_t k) { return inputs[k].shape(); }, shape);
   std::size_t size_bytes = size_of(outputs_[index].dtype);
   for (std::size_t axis = 0; axis < plan.rank(); ++axis) {
     size_bytes *= static_cast<std::size_t>(shape[axis]);
   }
-  void* const memory = outputs.allocate(index, shape.data(), plan.rank());
-  return wrap(memory, size_bytes, shape.data(), plan.rank(), output_types_[index]);
+  void* const memory = outputs.allocate(index, shape, plan.rank());
+  return state.output_values[index].get(memory, size_bytes, shape, plan.rank());
 }
 
 void OnnxSession::copy_output(std::size_t index, const OrtValue* value, Outputs& outputs) const {
@@ -197,23 +185,29 @@ void OnnxSession::copy_output(std::size_t index, const OrtValue* value, Outputs&
   if (size_bytes > 0) std::memcpy(memory, tensor.GetTensorRawData(), size_bytes);
 }
 
-void OnnxSession::predict(const Inputs& inputs, Outputs& outputs) const {
-  CallValues given(*api_, inputs.size());
-  for (std::size_t i = 0; i < inputs.size(); ++i) {
+void OnnxSession::predict(CallState& state, const Inputs& inputs, Outputs& outputs) const {
+  for (std::size_t i = 0; i < inputs_.size(); ++i) {
     const assay::backend::Tensor tensor = inputs[i];
-    given[i] = wrap(tensor.data<void>(), tensor.size_bytes(), tensor.shape(), tensor.rank(),
-                    input_types_[i]);
+    state.inputs[i] = state.input_values[i].get(const_cast<void*>(tensor.data<void>()),
+                                                tensor.size_bytes(), tensor.shape(), tensor.rank());
   }
-  CallValues made(*api_, outputs_.size());
   for (std::size_t i = 0; i < outputs_.size(); ++i) {
-    if (plans_[i]) made[i] = planned_output(i, inputs, outputs);
+    state.outputs[i] = plans_[i] ? planned_output(i, state, inputs, outputs) : nullptr;
   }
+  const MadeOutputs made(*api_, plans_, state.outputs);
   check(*api_, api_->Run(const_cast<OrtSession*>(static_cast<const OrtSession*>(session_)), nullptr,
-                         input_names_.data(), given.data(), inputs.size(), output_names_.data(),
-                         outputs_.size(), made.data()));
+                         input_names_.data(), state.inputs.data(), inputs_.size(),
+                         output_names_.data(), outputs_.size(), state.outputs.data()));
   for (std::size_t i = 0; i < outputs_.size(); ++i) {
-    if (!plans_[i]) copy_output(i, made[i], outputs);
+    if (!plans_[i]) copy_output(i, state.outputs[i], outputs);
   }
+}
+
+void OnnxSession::predict(const Inputs& inputs, Outputs& outputs) const {
+  std::unique_ptr<CallState> state = idle_.take();
+  if (state == nullptr) state = make_state();
+  predict(*state, inputs, outputs);  // a state whose call failed is dropped
+  idle_.put(std::move(state));
 }
 
 }  // namespace cpu

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "module.h"
+#include "onnxruntime/call_state.h"
 #include "onnxruntime/ort.h"
 #include "onnxruntime/output_plan.h"
 
@@ -39,17 +40,19 @@ class OnnxSession {
   // Outputs marked false get their memory after the run from now on. Not beside predict.
   void trust_plans(const std::vector<bool>& trusted);
 
-  // As Model::predict. Allocates nothing (up to 16 inputs and outputs) beyond what ONNX Runtime
-  // does. Outputs with a plan are written by the model itself; others are copied once. Any number
-  // of threads.
+  // As Model::predict. Outputs with a plan are written by the model itself; others are copied once.
+  // With the memory and shapes of lately it allocates nothing beyond what ONNX Runtime does. Any
+  // number of threads.
   void predict(const assay::backend::Inputs& inputs, assay::backend::Outputs& outputs) const;
 
  private:
   void read_inputs();
   void read_outputs();
-  OrtValue* wrap(const void* data, std::size_t size_bytes, const std::int64_t* shape,
-                 std::size_t rank, ONNXTensorElementDataType type) const;
-  OrtValue* planned_output(std::size_t index, const assay::backend::Inputs& inputs,
+  std::unique_ptr<CallState> make_state() const;
+  void predict(CallState& state, const assay::backend::Inputs& inputs,
+               assay::backend::Outputs& outputs) const;
+  OrtValue* planned_output(std::size_t index, CallState& state,
+                           const assay::backend::Inputs& inputs,
                            assay::backend::Outputs& outputs) const;
   void copy_output(std::size_t index, const OrtValue* value,
                    assay::backend::Outputs& outputs) const;
@@ -66,6 +69,7 @@ class OnnxSession {
   std::vector<std::optional<OutputPlan>> plans_;  // one per output
   std::vector<const char*> input_names_;          // into inputs_
   std::vector<const char*> output_names_;         // into outputs_
+  mutable IdleStates idle_;
 };
 
 }  // namespace cpu
