@@ -326,8 +326,8 @@ MeasuredRow RowMeasurer::finish() {
 
 // A cache in the path voids the row. On a disturbed host the two runs cannot be told apart.
 void RowMeasurer::judge_suspected_cache() {
-  const std::string finding = fmt::format(
-      "the same input again and again is {:.2f} times as fast", row_.repeat->rate_ratio);
+  const std::string finding = fmt::format("the same input again and again is {:.2f} times as fast",
+                                          row_.repeat->rate_ratio);
   if (row_.row.noisy) {
     row_.row.notes.push_back(finding + ": not judged, since the host was disturbed");
     return;

@@ -76,8 +76,8 @@ void run_client(Target& target, std::uint32_t client, const LoopLimits& limits, 
       recorder.add(start_ns, start_ns, end_ns, query);
     }
   } while (end_ns < state.close_at_ns.load(std::memory_order_relaxed));
-  // Whoever closed the window gave its reason before the time, so this reading brings the reason too.
-  // Where there is none it was the clock.
+  // Whoever closed the window gave its reason before the time, so this reading brings the reason
+  // too. Where there is none it was the clock.
   (void)state.close_at_ns.load(std::memory_order_acquire);
   close_window(state, end_ns, EndReason::kMaxDuration);
   recorder.finish(end_ns, failed);
