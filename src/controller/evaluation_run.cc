@@ -109,6 +109,11 @@ Status EvaluationRun::prepare() {
   return ok_status();
 }
 
+void EvaluationRun::discard() {
+  std::error_code ignored;
+  fs::remove_all(session_.log_folder, ignored);
+}
+
 Status EvaluationRun::execute() {
   const fs::path staged_logs = std::exchange(session_.log_folder, setup_.folder / "logs");
   for (const char* part : {"logs", "outputs", "raw"}) {

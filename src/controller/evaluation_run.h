@@ -44,6 +44,8 @@ class EvaluationRun {
   // Probe and profile. An error is bad input: the backend's library cannot be used, or an answer is
   // refused. Nothing was written to the run's folder.
   Status prepare();
+  // After prepare() failed: removes the logs that its workers left in the cache.
+  void discard();
 
   // The phases that write. kInternal only: what a backend does is in the result.
   Status execute();

@@ -110,7 +110,10 @@ Result<RunSummary> run(const workload::RunRequest& request, const RunEnvironment
   const FolderGuard guard(request.output);
   ASSIGN_OR_RETURN(Setup setup, set_up(request, environment));
   EvaluationRun evaluation(std::move(setup), environment);
-  RETURN_IF_ERROR(evaluation.prepare());
+  if (const Status prepared = evaluation.prepare(); !prepared.ok()) {
+    evaluation.discard();
+    return prepared;
+  }
   const Status executed = evaluation.execute();
   RunSummary summary;
   Json result = evaluation.result(now_ns() - start_ns, started.text);
