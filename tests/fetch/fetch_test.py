@@ -92,6 +92,12 @@ class FetcherTest(unittest.TestCase):
         self.assertFalse(self.made.exists())
         self.assertEqual(list(self.place.scratch.iterdir()), [])
 
+    def test_what_a_killed_run_left_is_removed_and_nothing_else(self):
+        for name in ("fetch-x", "tokenizer-x", "run-1"):
+            (self.place.scratch / name / "target").mkdir(parents=True)
+        fetch.remove_leftovers(self.place)
+        self.assertEqual([each.name for each in self.place.scratch.iterdir()], ["run-1"])
+
     def test_what_belongs_to_the_checkout_is_named(self):
         with self.assertRaisesRegex(Failed, "git checkout -- datasets/x"):
             self.fetch("checkout-task")

@@ -16,6 +16,7 @@ import fcntl
 import json
 import pathlib
 import shutil
+import signal
 import sys
 import tempfile
 import time
@@ -29,6 +30,7 @@ from common import Failed, Workplace, default_cache, digest_of, say, text_digest
 
 CHECKOUT = "checkout/"
 TOKENIZER = "tokenizer"
+SCRATCH_FOLDERS = ("fetch-*", "download-*", "tokenizer-*")
 
 
 class Fetcher:
@@ -143,6 +145,17 @@ def unknown_task(task, tasks):
     return 2
 
 
+def remove_leftovers(place):
+    """What a run that was killed left in the scratch folder. The lock is held: nobody uses it."""
+    for pattern in SCRATCH_FOLDERS:
+        for folder in place.scratch.glob(pattern):
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+def interrupt(_signal, _frame):
+    raise KeyboardInterrupt
+
+
 def fetch(task, manifest, place):
     start = time.monotonic()
     with open(place.state / "lock", "w", encoding="utf-8") as lock:
@@ -151,6 +164,7 @@ def fetch(task, manifest, place):
         except BlockingIOError:
             say("waiting for another fetch to end ...")
             fcntl.flock(lock, fcntl.LOCK_EX)
+        remove_leftovers(place)
         Fetcher(manifest, place).fetch_task(task)
     say(f"{task}: everything is there ({time.monotonic() - start:.1f} s)")
 
@@ -164,8 +178,11 @@ def main():
     manifest = json.loads((HERE / "tasks.json").read_text())
     if arguments.task not in manifest["tasks"]:
         return unknown_task(arguments.task, list(manifest["tasks"]))
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, interrupt)
     try:
-        fetch(arguments.task, manifest, Workplace(arguments.cache.absolute(), HERE.parents[1], HERE))
+        place = Workplace(arguments.cache.absolute(), HERE.parents[1], HERE)
+        fetch(arguments.task, manifest, place)
     except Failed as failure:
         print(f"assay fetch: {failure}", file=sys.stderr)
         return 3
