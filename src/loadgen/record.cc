@@ -138,8 +138,11 @@ Result<ClientRecord> read_client(std::span<const std::byte> memory, std::size_t 
   client.call_in_flight = block->boundary_steps % 2 == 1;
   const std::uint64_t exact = std::min(block->successes, capacity);
   client.samples.resize(exact);
-  std::memcpy(client.samples.data(), memory.data() + offset + sizeof(ClientBlock),
-              exact * sizeof(Sample));
+  // An empty vector has no address, and memcpy wants one.
+  if (exact > 0) {
+    std::memcpy(client.samples.data(), memory.data() + offset + sizeof(ClientBlock),
+                exact * sizeof(Sample));
+  }
   RETURN_IF_ERROR(check_stamps(*block, client.samples));
   RETURN_IF_ERROR(check_beyond(*block, block->successes - exact));
   if (block->successes > exact) {
