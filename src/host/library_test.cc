@@ -7,6 +7,7 @@
 
 #include "base/file.h"
 #include "base/testing.h"
+#include "host/host_test_support.h"
 #include "host/test_plugin.h"
 
 namespace assay::host {
@@ -103,11 +104,11 @@ TEST(File, MissingOneIsNotFound) {
 }
 
 TEST(File, TextIsNotALibrary) {
-  const auto path = std::filesystem::path(::testing::TempDir()) / "not_a_library.so";
+  const testing::ScratchFolder scratch;
+  const auto path = scratch.path() / "not_a_library.so";
   ASSERT_THAT(write_file_atomic(path, "INPUT(-lc)\n"), IsOk());
   EXPECT_THAT(Library::open(path),
               StatusIs(StatusCode::kInvalidArgument, HasSubstr("not a shared library")));
-  std::filesystem::remove(path);
 }
 
 TEST(File, FolderIsNotALibrary) {
@@ -116,10 +117,10 @@ TEST(File, FolderIsNotALibrary) {
 }
 
 TEST(File, EmptyOneIsNotALibrary) {
-  const auto path = std::filesystem::path(::testing::TempDir()) / "empty.so";
+  const testing::ScratchFolder scratch;
+  const auto path = scratch.path() / "empty.so";
   ASSERT_THAT(write_file_atomic(path, ""), IsOk());
   EXPECT_THAT(Library::open(path), StatusIs(StatusCode::kInvalidArgument, HasSubstr("")));
-  std::filesystem::remove(path);
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 
 #include "base/file.h"
 #include "base/testing.h"
+#include "host/host_test_support.h"
 
 namespace assay::host {
 namespace {
@@ -19,13 +20,6 @@ namespace fs = std::filesystem;
 
 class Backends : public ::testing::Test {
  protected:
-  void SetUp() override {
-    root_ = fs::path(::testing::TempDir()) /
-            ::testing::UnitTest::GetInstance()->current_test_info()->name();
-    fs::remove_all(root_);
-  }
-  void TearDown() override { fs::remove_all(root_); }
-
   fs::path add(const std::string& name, const std::string& manifest) {
     fs::create_directories(root_ / name);
     EXPECT_THAT(write_file_atomic(root_ / name / "manifest.json", manifest), IsOk());
@@ -36,7 +30,8 @@ class Backends : public ::testing::Test {
            R"(", "library": "libx.so", "interface_major": 0, "description": "d"})";
   }
 
-  fs::path root_;
+  const testing::ScratchFolder scratch_;
+  const fs::path root_ = scratch_.path();
 };
 
 TEST_F(Backends, MinimalManifestTakesDefaults) {

@@ -224,7 +224,8 @@ TEST(NoBackends, LibraryThatNeedsWhatIsNotThereNamesIt) {
 TEST(NoBackends, TruncatedLibraryIsRefusedBeforeTheLoaderTouchesIt) {
   const auto whole = read_file(kPlugins / "default_visibility.so");
   ASSERT_THAT(whole, IsOk());
-  const auto path = std::filesystem::path(::testing::TempDir()) / "truncated.so";
+  const testing::ScratchFolder scratch;
+  const auto path = scratch.path() / "truncated.so";
   for (const std::size_t size : {std::size_t{4096}, std::size_t{100}, std::size_t{10}}) {
     ASSERT_THAT(write_file_atomic(path, whole->substr(0, size)), IsOk());
     const auto library = Library::open(path);
@@ -233,7 +234,6 @@ TEST(NoBackends, TruncatedLibraryIsRefusedBeforeTheLoaderTouchesIt) {
               size > 64 ? StatusCode::kDataLoss : StatusCode::kInvalidArgument)
         << library.status().to_string();
   }
-  std::filesystem::remove(path);
 }
 
 }  // namespace
