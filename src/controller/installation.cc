@@ -53,7 +53,7 @@ fs::path cache_folder() {
 // Folders of backends: the user's, those built beside the program, those installed with it.
 std::vector<fs::path> backend_folders(const fs::path& root, const fs::path& executable) {
   std::vector<fs::path> folders;
-  const std::string named = environment("ASSAY_BACKEND_PATH");
+  const std::string named = environment("ASSAY_BACKENDS");
   std::string_view rest = named;
   while (!rest.empty()) {
     const std::size_t end = rest.find(':');

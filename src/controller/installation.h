@@ -19,7 +19,7 @@ struct Installation {
   std::filesystem::path cache;  // the user's: downloads, fetched models and data, references
 };
 
-// `executable` is the running program. ASSAY_ROOT overrides the root, ASSAY_BACKEND_PATH (entries
+// `executable` is the running program. ASSAY_ROOT overrides the root, ASSAY_BACKENDS (entries
 // separated by ':') is searched for backends first, ASSAY_CACHE is the cache. kNotFound says where
 // was looked.
 Result<Installation> find_installation(const std::filesystem::path& executable);

@@ -172,17 +172,17 @@ class BadInput(Case):
         root = self.task_folder(workload, model_info)
         build = pathlib.Path(ASSAY).parent.parent / "backends"
         run = self.run_assay("--task", "t", "--hardware_type", "CPU", ASSAY_ROOT=str(root),
-                             ASSAY_BACKEND_PATH=str(build))
+                             ASSAY_BACKENDS=str(build))
         self.assert_refused(run, *words)
 
     def run_assay(self, *arguments, folder=None, **environment):
-        backends = environment.pop("ASSAY_BACKEND_PATH", None)
+        backends = environment.pop("ASSAY_BACKENDS", None)
         if backends is None:
             return super().run_assay(*arguments, folder=folder, **environment)
         folder = folder or self.folder
         from support import Run
         values = self.environment(**environment)
-        values["ASSAY_BACKEND_PATH"] = backends
+        values["ASSAY_BACKENDS"] = backends
         process = subprocess.run([ASSAY, "run", "--output", str(folder), *map(str, arguments)],
                                  capture_output=True, text=True, env=values, timeout=600)
         return Run(process, folder)
@@ -216,7 +216,7 @@ class BadInput(Case):
                 if library:
                     (folder / manifest["library"]).write_bytes(library)
                 run = self.run_assay("--task", "fashion-mnist-cnn-onnx-fp32", "--hardware_type",
-                                     name, ASSAY_BACKEND_PATH=str(folder.parent))
+                                     name, ASSAY_BACKENDS=str(folder.parent))
                 self.assert_refused(run, *words)
 
 

@@ -45,7 +45,7 @@ class Case(unittest.TestCase):
         self.folder = self.temp / "run"
 
     def environment(self, **more):
-        environment = dict(os.environ, ASSAY_BACKEND_PATH=TEST_BACKENDS, **more)
+        environment = dict(os.environ, ASSAY_BACKENDS=TEST_BACKENDS, **more)
         environment.pop("ASSAY_FAULT", None) if "ASSAY_FAULT" not in more else None
         return environment
 

@@ -49,8 +49,13 @@ if(NOT EXISTS "${prefix}/lib/assay/backends/LINEAR/manifest.json")
 endif()
 
 if(PROGRAM)
-  run("${prefix}/${PROGRAM}" run --model "${model}" --hardware_type LINEAR --quick
-    --output "${SCRATCH}/result")
+  # 1: a criterion is not met; on a busy machine a row may not count. Anything else is broken.
+  execute_process(COMMAND "${prefix}/${PROGRAM}" run --model "${model}" --hardware_type LINEAR
+      --quick --output "${SCRATCH}/result"
+    RESULT_VARIABLE code OUTPUT_VARIABLE output ERROR_VARIABLE output)
+  if(NOT code MATCHES "^[01]$")
+    message(FATAL_ERROR "assay run failed with ${code}:\n${output}")
+  endif()
   file(READ "${SCRATCH}/result/result.json" result)
   string(JSON hardware GET "${result}" hardware_type)
   if(NOT hardware STREQUAL "LINEAR")

@@ -220,11 +220,17 @@ struct CompileTable {
   }
 };
 
+// Told apart as template arguments: comparing the addresses is no constant expression under GCC's
+// undefined-behaviour sanitizer.
+template <auto kA, auto kB>
+inline constexpr bool kSameFunction =
+    std::is_same_v<std::integral_constant<decltype(kA), kA>, std::integral_constant<decltype(kB), kB>>;
+
 template <typename Backend>
 struct RuntimeTable {
   using Holder = RuntimeHolder<Backend>;
   static constexpr bool kAsync = std::is_base_of_v<AsyncRuntime, Backend>;
-  static constexpr bool kProbes = &Backend::probe != &RuntimeBackend::probe;
+  static constexpr bool kProbes = !kSameFunction<&Backend::probe, &RuntimeBackend::probe>;
   static Holder& holder(assay_runtime* runtime) { return *reinterpret_cast<Holder*>(runtime); }
 
   static std::int32_t create(const assay_host* host, assay_runtime** runtime, assay_error* error) {

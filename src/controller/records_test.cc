@@ -1,0 +1,76 @@
+#include "controller/records.h"
+
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+#include <vector>
+
+namespace assay::controller {
+namespace {
+
+Criterion criterion(const std::string& outcome) { return {"x", outcome, "", "", ""}; }
+
+PhaseRecord phase(worker::Outcome outcome) {
+  PhaseRecord record;
+  record.name = "p";
+  record.end = {outcome, "why"};
+  return record;
+}
+
+MeasuredRow row(worker::Outcome outcome, bool valid, bool measured) {
+  MeasuredRow result;
+  result.phase = phase(outcome);
+  result.row.valid = valid;
+  if (!valid) result.row.reasons = {"3 of 60 calls failed"};
+  if (measured) result.row.rounds.resize(1);
+  return result;
+}
+
+TEST(OverallVerdict, PassNeedsEverythingDecidedAndNothingFailed) {
+  const std::vector<PhaseRecord> fine = {phase(worker::Outcome::kOk),
+                                         phase(worker::Outcome::kSkipped)};
+  EXPECT_EQ(overall_verdict({criterion("pass"), criterion("not_judged")}, fine, false), "pass");
+  EXPECT_EQ(overall_verdict({criterion("pass"), criterion("inconclusive")}, fine, false),
+            "inconclusive");
+  EXPECT_EQ(overall_verdict({criterion("inconclusive"), criterion("fail")}, fine, false), "fail");
+}
+
+TEST(OverallVerdict, BrokenPhaseLeavesItIncompleteUnlessSomethingFailed) {
+  for (const worker::Outcome outcome :
+       {worker::Outcome::kFailed, worker::Outcome::kCrashed, worker::Outcome::kTimedOut,
+        worker::Outcome::kOutOfMemory}) {
+    EXPECT_EQ(overall_verdict({criterion("pass")}, {phase(outcome)}, false), "incomplete");
+    EXPECT_EQ(overall_verdict({criterion("fail")}, {phase(outcome)}, false), "fail");
+  }
+  EXPECT_EQ(overall_verdict({criterion("pass")}, {}, /*interrupted=*/true), "incomplete");
+}
+
+TEST(PerformanceCriterion, EveryRowHasToCount) {
+  EXPECT_EQ(performance_criterion({row(worker::Outcome::kOk, true, true)}).outcome, "pass");
+  const Criterion failed = performance_criterion(
+      {row(worker::Outcome::kOk, true, true), row(worker::Outcome::kOk, false, true)});
+  EXPECT_EQ(failed.outcome, "fail");
+  EXPECT_EQ(failed.found, "1 of 2 rows valid");
+  EXPECT_NE(failed.detail.find("3 of 60 calls failed"), std::string::npos);
+  EXPECT_EQ(performance_criterion({row(worker::Outcome::kCrashed, true, false)}).outcome, "fail");
+}
+
+TEST(PerformanceCriterion, InterruptedRowsAreNotFailures) {
+  EXPECT_EQ(performance_criterion({row(worker::Outcome::kOk, true, true),
+                                   row(worker::Outcome::kSkipped, true, false)})
+                .outcome,
+            "skipped");
+}
+
+TEST(PhaseJson, HasTheNamesOfTheResult) {
+  PhaseRecord record = phase(worker::Outcome::kCrashed);
+  record.batch_size = 8;
+  const Json json = phase_json(record);
+  EXPECT_EQ(json.at("outcome"), "crashed");
+  EXPECT_EQ(json.at("reason"), "why");
+  EXPECT_EQ(json.at("batch_size"), 8);
+  EXPECT_TRUE(json.at("peak_rss_bytes").is_null());
+}
+
+}  // namespace
+}  // namespace assay::controller
