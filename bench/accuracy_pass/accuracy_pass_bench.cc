@@ -137,7 +137,7 @@ Result<double> bare_seconds(const Bench& bench, host::RuntimeBackend& runtime,
       const auto scores = sink.scores().subspan(i * classes, classes);
       const auto best = std::max_element(scores.begin(), scores.end()) - scores.begin();
       ASSIGN_OR_RETURN(const dataset::Label label, bench.data->label(first + i));
-      right += std::get<std::int64_t>(label) == best ? 1 : 0;
+      if (std::get<std::int64_t>(label) == best) ++right;
     }
   }
   const double seconds = static_cast<double>(now_ns() - start_ns) / 1e9;
