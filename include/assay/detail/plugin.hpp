@@ -223,8 +223,8 @@ struct CompileTable {
 // Told apart as template arguments: comparing the addresses is no constant expression under GCC's
 // undefined-behaviour sanitizer.
 template <auto kA, auto kB>
-inline constexpr bool kSameFunction =
-    std::is_same_v<std::integral_constant<decltype(kA), kA>, std::integral_constant<decltype(kB), kB>>;
+inline constexpr bool kSameFunction = std::is_same_v<std::integral_constant<decltype(kA), kA>,
+                                                     std::integral_constant<decltype(kB), kB>>;
 
 template <typename Backend>
 struct RuntimeTable {
