@@ -418,7 +418,7 @@ TEST(Row, SurvivesWhateverParseAccepts) {
   ::operator delete[](data, std::align_val_t{64});
 }
 
-TEST(Row, OfARealLoopIsValidAndAgreesWithItself) {
+TEST(Row, OfARealLoopAgreesWithItself) {
   struct Spin : Target {
     Status issue(std::uint32_t, std::uint64_t) override {
       const std::int64_t until = now_ns() + 20'000;
@@ -438,10 +438,15 @@ TEST(Row, OfARealLoopIsValidAndAgreesWithItself) {
   ASSERT_THAT(run_closed_loop(target, settings, recorder, {}), IsOk());
   const PerformanceRow row = summarized(one_round(parse({data, bytes}).value()));
   ::operator delete[](data, std::align_val_t{64});
-  EXPECT_TRUE(row.valid) << ::testing::PrintToString(row.reasons);
   EXPECT_EQ(row.samples, 2000U);
-  EXPECT_LE(row.qps.value(), 50'000);
   EXPECT_GE(row.latency.min_ns, 20'000);
+  if (!row.valid) {
+    // Time lost between calls to other work voids a row, as it should; nothing else may.
+    ASSERT_EQ(row.reasons.size(), 1U);
+    EXPECT_THAT(row.reasons.front(), HasSubstr("rate times mean latency"));
+    GTEST_SKIP() << "this machine was busy: " << row.reasons.front();
+  }
+  EXPECT_LE(row.qps.value(), 50'000);
   EXPECT_TRUE(row.intervals.qps->contains(row.qps.value()));
 }
 
