@@ -526,6 +526,15 @@ TEST_F(CpuBackend, OutputWhoseSymbolTheModelGetsWrongIsStillRight) {
   EXPECT_EQ(outputs.shapes.at(0), (std::vector<std::int64_t>{4, 3}));
 }
 
+TEST_F(CpuBackend, RankThatTheModelLeavesOpenIsToldByTheTrialRun) {
+  host::RuntimeBackend runtime = ready("open_rank");
+  EXPECT_EQ(runtime.signature().outputs[0].shape, (Shape{-1, -1, -1}));
+  const Kept outputs = infer(runtime, list(tensor<float>({"x", DType::kFloat32, {1, 2}}, {1, 2}),
+                                           tensor<std::uint8_t>({"flat", DType::kBool, {}}, {0})));
+  EXPECT_EQ(outputs.shapes.at(0), (std::vector<std::int64_t>{1, 1, 2}));
+  EXPECT_THAT(outputs.values<float>(0), ElementsAre(1, 2));
+}
+
 TEST_F(CpuBackend, OutputThatIsAConstantIsGiven) {
   host::RuntimeBackend runtime = ready("constant_output");
   const Kept outputs = infer(runtime, list(tensor<float>({"x", DType::kFloat32, {1, 2}}, {1, 2})));

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <span>
 #include <string_view>
+#include <utility>
 
 namespace cpu {
 namespace {
@@ -75,7 +76,10 @@ Artifact parse_artifact(const Json& json, const std::string& folder) {
   artifact.folder = folder;
   artifact.format = json.at("format").get<std::string>();
   artifact.model = json.at("model").get<std::string>();
-  artifact.shape_known = json.at("shape_known").get<std::vector<bool>>();
+  for (const Json& output : json.at("outputs")) {
+    artifact.outputs.push_back(
+        {output.at("rank").get<std::size_t>(), output.at("shape_known").get<bool>()});
+  }
   artifact.options = parse_options([&](const char* name, const std::string& /*fallback*/) {
     return json.at("options").at(name).get<std::string>();
   });
@@ -97,6 +101,10 @@ Options options_from_answers(const Document& configs) {
 }
 
 void write_artifact(const Artifact& artifact) {
+  Json outputs = Json::array();
+  for (const OutputFact& output : artifact.outputs) {
+    outputs.push_back({{"rank", output.rank}, {"shape_known", output.shape_known}});
+  }
   const Json json = {{"format", artifact.format},
                      {"model", artifact.model},
                      {"options",
@@ -104,7 +112,7 @@ void write_artifact(const Artifact& artifact) {
                        {"inter_op_threads", threads_text(artifact.options.inter_op_threads)},
                        {"graph_optimization", artifact.options.graph_optimization},
                        {"execution_mode", artifact.options.execution_mode}}},
-                     {"shape_known", artifact.shape_known}};
+                     {"outputs", std::move(outputs)}};
   const std::string path = options_path(artifact.folder);
   std::ofstream file(path, std::ios::binary | std::ios::trunc);
   file << json.dump(2) << '\n';

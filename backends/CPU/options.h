@@ -2,6 +2,7 @@
 
 // What the user may choose (CPU.json), and the artifact's own record of it (options.json).
 
+#include <cstddef>
 #include <optional>
 #include <string>
 #include <vector>
@@ -20,15 +21,19 @@ struct Options {
 // The answers in configs.interact_info. Throws ASSAY_INVALID_ARGUMENT naming what is accepted.
 Options options_from_answers(const assay::backend::Document& configs);
 
+// What a run told about one output.
+struct OutputFact {
+  std::size_t rank = 0;      // a model may leave it open
+  bool shape_known = false;  // the model's symbolic dimensions tell its shape rightly beforehand
+};
+
 // Everything that load needs, so that the artifact can be moved and run without its configs.
 struct Artifact {
   std::string folder;  // where it lies now
   std::string format;
   std::string model;  // file, relative to the folder
   Options options;
-  // Outputs, by position, whose shape the model's symbolic dimensions tell rightly beforehand: seen
-  // to be so in a run.
-  std::vector<bool> shape_known;
+  std::vector<OutputFact> outputs;  // by position; empty when no run told
 };
 
 // Writes options.json; the same bytes for the same artifact.

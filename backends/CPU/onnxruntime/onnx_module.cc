@@ -50,7 +50,7 @@ class OnnxModel : public Model {
 
 // What one run of the compiled model told.
 struct Trial {
-  std::vector<bool> shape_known;
+  std::vector<OutputFact> outputs;
   std::optional<ExecutedPrecision> precision;
   std::string failure;  // why there was no such run, "" when there was
 };
@@ -68,7 +68,7 @@ std::string take_profile(OnnxSession& session) {
 Trial run_once(OnnxSession& session, const SampleInputs& inputs) {
   Trial trial;
   const std::vector<Ort::Value> outputs = session.run(inputs.values);
-  trial.shape_known = session.confirm_plans(inputs.values, outputs);
+  trial.outputs = session.compare_plans(inputs.values, outputs);
   trial.precision = executed_precision(take_profile(session));
   return trial;
 }
@@ -79,7 +79,6 @@ Trial try_model(OnnxSession& session, const CompileContext& context) {
     return run_once(session, sample_inputs(session, context.configs, context.data));
   } catch (const Ort::Exception& e) {
     Trial trial;
-    trial.shape_known.assign(session.outputs().size(), false);
     trial.failure = e.what();
     take_profile(session);
     return trial;
@@ -196,7 +195,8 @@ std::string compile(const CompileContext& context) {
 
   context.job.progress(0.7, "running it once");
   const Trial trial = try_model(session, context);
-  artifact.shape_known = trial.shape_known;
+  artifact.outputs = trial.outputs;
+  session.learn(trial.outputs);
   write_artifact(artifact);
   return compile_result(context, session, artifact, trial);
 }
@@ -209,7 +209,7 @@ std::unique_ptr<Model> load(const LoadContext& context) {
   const std::string objection = batch_objection(model->session().inputs(), context.request.configs,
                                                 context.request.batch_size);
   if (!objection.empty()) throw Error(ASSAY_INVALID_ARGUMENT, objection);
-  model->session().trust_plans(context.artifact.shape_known);
+  model->session().learn(context.artifact.outputs);
   return model;
 }
 

@@ -127,25 +127,31 @@ std::vector<Ort::Value> OnnxSession::run(const std::vector<Ort::Value>& inputs) 
                       output_names_.data(), output_names_.size());
 }
 
-std::vector<bool> OnnxSession::confirm_plans(const std::vector<Ort::Value>& inputs,
-                                             const std::vector<Ort::Value>& outputs) const {
+std::vector<OutputFact> OnnxSession::compare_plans(const std::vector<Ort::Value>& inputs,
+                                                   const std::vector<Ort::Value>& outputs) const {
   std::vector<std::vector<std::int64_t>> shapes;
   for (const Ort::Value& input : inputs) {
     shapes.push_back(input.GetTensorTypeAndShapeInfo().GetShape());
   }
-  std::vector<bool> confirmed;
+  std::vector<OutputFact> facts;
   for (std::size_t i = 0; i < outputs.size(); ++i) {
+    const auto shape = outputs[i].GetTensorTypeAndShapeInfo().GetShape();
     std::vector<std::int64_t> planned(plans_[i] ? plans_[i]->rank() : 0);
-    if (plans_[i])
+    if (plans_[i]) {
       plans_[i]->resolve([&](std::size_t k) { return shapes[k].data(); }, planned.data());
-    confirmed.push_back(plans_[i] && planned == outputs[i].GetTensorTypeAndShapeInfo().GetShape());
+    }
+    facts.push_back({shape.size(), plans_[i] && planned == shape});
   }
-  return confirmed;
+  return facts;
 }
 
-void OnnxSession::trust_plans(const std::vector<bool>& trusted) {
+void OnnxSession::learn(const std::vector<OutputFact>& facts) {
   for (std::size_t i = 0; i < plans_.size(); ++i) {
-    if (i >= trusted.size() || !trusted[i]) plans_[i].reset();
+    const bool told = i < facts.size();
+    if (!told || !facts[i].shape_known) plans_[i].reset();
+    // ONNX Runtime gives an unknown shape as that of a scalar.
+    std::vector<std::int64_t>& shape = outputs_[i].shape;
+    if (told && shape.empty()) shape.assign(facts[i].rank, -1);
   }
 }
 

@@ -34,11 +34,13 @@ class OnnxSession {
   // Runs with memory of ONNX Runtime's own for the outputs. Any number of threads.
   std::vector<Ort::Value> run(const std::vector<Ort::Value>& inputs);
 
-  // For each output, whether its plan tells the shape that it had in a run.
-  std::vector<bool> confirm_plans(const std::vector<Ort::Value>& inputs,
-                                  const std::vector<Ort::Value>& outputs) const;
-  // Outputs marked false get their memory after the run from now on. Not beside predict.
-  void trust_plans(const std::vector<bool>& trusted);
+  // For each output, its rank in a run and whether its plan told its shape.
+  std::vector<OutputFact> compare_plans(const std::vector<Ort::Value>& inputs,
+                                        const std::vector<Ort::Value>& outputs) const;
+  // Goes by such facts from now on: a rank that the model leaves open is taken from them, and an
+  // output without a fact, or with one against its plan, gets its memory after the run. Not beside
+  // predict.
+  void learn(const std::vector<OutputFact>& facts);
 
   // As Model::predict. Outputs with a plan are written by the model itself; others are copied once.
   // With the memory and shapes of lately it allocates nothing beyond what ONNX Runtime does. Any

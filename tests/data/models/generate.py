@@ -184,6 +184,17 @@ def branch():
                  [weight("yes", np.bool_(True))])
 
 
+def open_rank():
+    """The rank of y depends on a value, so that no shape inference can tell it."""
+    def side(nodes):
+        return helper.make_graph(nodes, "side", [], [tensor("side", T.FLOAT, None)])
+    return model([
+        node("If", ["flat"], ["y"], then_branch=side([node("Identity", ["x"], ["side"])]),
+             else_branch=side([node("Unsqueeze", ["x", "first"], ["side"])]))
+    ], [tensor("x", T.FLOAT, ["N", 2]), tensor("flat", T.BOOL, [])], [tensor("y", T.FLOAT, None)],
+        [weight("first", np.array([0], np.int64))])
+
+
 def microsoft_op():
     return model([node("Gelu", ["x"], ["y"], domain="com.microsoft")],
                  [tensor("x", T.FLOAT, ["N", 2])], [tensor("y", T.FLOAT, ["N", 2])],
@@ -251,6 +262,7 @@ def models():
     yield "masked", masked()
     yield "two_by_two", two_by_two()
     yield "branch", branch()
+    yield "open_rank", open_rank()
     yield "microsoft_op", microsoft_op()
     yield "external/model", external("w.bin", 4, 16)
     yield "external/too_long", external("w.bin", 8, 16)
