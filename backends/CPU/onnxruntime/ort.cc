@@ -112,6 +112,10 @@ std::vector<fs::path> library_candidates() {
 
 // Opened once and never closed: a library that has run threads cannot be unloaded safely.
 const OrtApiBase& open_library() {
+  // Releases from 1.31 send usage events from a thread of their own unless told not to: an
+  // evaluation neither reports on its user nor shares the processor with that. The manifest says
+  // the same to workers before they start; this is for programs that open the backend themselves.
+  setenv("ORT_DISABLE_TELEMETRY", "1", 1);  // NOLINT(concurrency-mt-unsafe): before its threads
   std::string tried;
   for (const fs::path& candidate : library_candidates()) {
     void* const library = dlopen(candidate.c_str(), RTLD_NOW | RTLD_LOCAL);
