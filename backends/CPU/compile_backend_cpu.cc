@@ -11,10 +11,10 @@ namespace cpu {
 std::string CompileBackendCPU::compile(const assay::backend::Document& configs,
                                        assay::backend::DataLoader& dataloader,
                                        assay::backend::CompileJob& job) {
-  const Options options = options_from_answers(configs);
+  CompileSetup setup{options_from_answers(configs), {}};
   const Module& module = module_for(configs.text("model_info.model_format", "onnx"));
-  const LogLine log_line = [this](std::uint32_t level, std::string_view line) { log(level, line); };
-  return module.compile({configs, dataloader, job, options, log_line});
+  setup.log = [this](std::uint32_t level, std::string_view line) { log(level, line); };
+  return module.compile(configs, dataloader, job, setup);
 }
 
 }  // namespace cpu

@@ -26,19 +26,14 @@ class Model {
                        assay::backend::Outputs& outputs) const = 0;
 };
 
-struct CompileContext {
-  const assay::backend::Document& configs;
-  assay::backend::DataLoader& data;
-  assay::backend::CompileJob& job;
-  const Options& options;
-  const LogLine& log;
+struct CompileSetup {
+  Options options;
+  LogLine log;
 };
 
-struct LoadContext {
-  const assay::backend::LoadRequest& request;
-  const Artifact& artifact;
-  int cpus;  // that this process may use, at least 1
-  const LogLine& log;
+struct LoadSetup {
+  int cpus = 1;  // that this process may use
+  LogLine log;
 };
 
 struct Module {
@@ -46,8 +41,10 @@ struct Module {
   // "ONNX Runtime 1.31.1". Throws ASSAY_UNAVAILABLE when the runtime is not there.
   std::string (*version)();
   // Writes the artifact; returns the compile result.
-  std::string (*compile)(const CompileContext& context);
-  std::unique_ptr<Model> (*load)(const LoadContext& context);
+  std::string (*compile)(const assay::backend::Document& configs, assay::backend::DataLoader& data,
+                         assay::backend::CompileJob& job, const CompileSetup& setup);
+  std::unique_ptr<Model> (*load)(const assay::backend::LoadRequest& request,
+                                 const Artifact& artifact, const LoadSetup& setup);
 };
 
 // Throws ASSAY_UNIMPLEMENTED naming the formats there are.

@@ -17,10 +17,10 @@ std::string RuntimeBackendCPU::version() {
 void RuntimeBackendCPU::load(const assay::backend::LoadRequest& request) {
   model_.reset();  // two models at once would be measured against each other
   const Artifact artifact = read_artifact(request.artifact_folder);
-  const int cpus =
-      request.cpus.empty() ? usable_cpu_count() : static_cast<int>(request.cpus.size());
-  const LogLine log_line = [this](std::uint32_t level, std::string_view line) { log(level, line); };
-  model_ = module_for(artifact.format).load({request, artifact, cpus, log_line});
+  LoadSetup setup;
+  setup.cpus = request.cpus.empty() ? usable_cpu_count() : static_cast<int>(request.cpus.size());
+  setup.log = [this](std::uint32_t level, std::string_view line) { log(level, line); };
+  model_ = module_for(artifact.format).load(request, artifact, setup);
 }
 
 assay::backend::ProbeResult RuntimeBackendCPU::probe() {

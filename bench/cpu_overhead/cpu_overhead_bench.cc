@@ -89,6 +89,7 @@ class Batches {
   const std::vector<std::int64_t>& shape() const { return shape_; }
   std::vector<std::span<float>> spans() {
     std::vector<std::span<float>> all;
+    all.reserve(tensors_.size());
     for (Tensor& tensor : tensors_) all.push_back(tensor.as<float>());
     return all;
   }
@@ -215,7 +216,7 @@ Result<Models> parse_arguments(std::span<char*> arguments) {
 Status run(std::span<char*> arguments) {
   ASSIGN_OR_RETURN(const Models models, parse_arguments(arguments));
   for (const Row& row : kRows) {
-    Status status = measure(row, models.of(row.model));
+    const Status status = measure(row, models.of(row.model));
     if (!status.ok()) return status.with_context(row.name);
   }
   return ok_status();

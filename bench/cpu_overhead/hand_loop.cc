@@ -48,7 +48,7 @@ Ort::SessionOptions one_thread() {
 struct HandLoop::State {
   State(const std::filesystem::path& model, std::int64_t batch)
       : env(ORT_LOGGING_LEVEL_ERROR, "hand"), session(env, model.c_str(), one_thread()) {
-    Ort::AllocatorWithDefaultOptions allocator;
+    const Ort::AllocatorWithDefaultOptions allocator;
     input_name = session.GetInputNameAllocated(0, allocator).get();
     output_name = session.GetOutputNameAllocated(0, allocator).get();
     const Ort::TypeInfo input_type = session.GetInputTypeInfo(0);
@@ -72,8 +72,8 @@ struct HandLoop::State {
 
 Result<std::unique_ptr<HandLoop>> HandLoop::make(const std::filesystem::path& model,
                                                  std::int64_t batch) {
-  static const Status opened = open_onnxruntime();
-  RETURN_IF_ERROR(opened);
+  static const Status kOpened = open_onnxruntime();
+  RETURN_IF_ERROR(kOpened);
   try {
     return std::unique_ptr<HandLoop>(new HandLoop(std::make_unique<State>(model, batch)));
   } catch (const Ort::Exception& e) {

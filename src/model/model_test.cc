@@ -76,6 +76,7 @@ TEST(ReadModel, SignatureKeepsOrderNamesAndDTypes) {
 TEST(ReadModel, EveryDTypeOfOursIsKnown) {
   const ModelFile model = read("identities");
   std::vector<DType> dtypes;
+  dtypes.reserve(model.signature.inputs.size());
   for (const TensorSpec& input : model.signature.inputs) dtypes.push_back(input.dtype);
   EXPECT_THAT(dtypes,
               ElementsAre(DType::kFloat64, DType::kFloat32, DType::kFloat16, DType::kInt64,

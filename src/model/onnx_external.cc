@@ -122,6 +122,7 @@ Result<std::vector<ExternalFile>> find_external_files(const onnx::ModelProto& pr
   if (!status.ok()) return status;
 
   std::vector<ExternalFile> list;
+  list.reserve(files.size());
   for (auto& [location, file] : files) list.push_back(std::move(file));
   return list;
 }

@@ -182,6 +182,8 @@ bool is_one(const GraphIndex& graph, const std::string& name) {
 // Follows one input through the graph.
 class Tracer {
  public:
+  Tracer(const Tracer&) = delete;
+  Tracer& operator=(const Tracer&) = delete;
   Tracer(const GraphIndex& graph, const std::string& input) : graph_(graph) { push({input, 0, 0}); }
 
   void run() {
@@ -294,6 +296,7 @@ std::vector<InputRange> find_input_ranges(const onnx::GraphProto& graph,
                                           const Signature& signature) {
   const GraphIndex index(graph);
   std::vector<InputRange> ranges;
+  ranges.reserve(signature.inputs.size());
   for (const TensorSpec& input : signature.inputs) ranges.push_back(range_of_input(index, input));
   return ranges;
 }

@@ -65,7 +65,8 @@ void IdleStates::put(std::unique_ptr<CallState> state) {
     CallState* nobody = nullptr;
     if (places_[(first + i) % kPlaces].compare_exchange_strong(nobody, state.get(),
                                                                std::memory_order_release)) {
-      (void)state.release();
+      // NOLINTNEXTLINE(bugprone-unused-return-value): the place owns it now.
+      state.release();
       return;
     }
   }

@@ -21,8 +21,11 @@ namespace cpu {
 namespace {
 
 namespace fs = std::filesystem;
+using assay::backend::CompileJob;
+using assay::backend::DataLoader;
 using assay::backend::Document;
 using assay::backend::Error;
+using assay::backend::LoadRequest;
 using assay::backend::TensorSpec;
 using Json = nlohmann::ordered_json;
 
@@ -56,7 +59,7 @@ struct Trial {
 };
 
 std::string take_profile(OnnxSession& session) {
-  Ort::AllocatorWithDefaultOptions allocator;
+  const Ort::AllocatorWithDefaultOptions allocator;
   const fs::path path = session.get().EndProfilingAllocated(allocator).get();
   std::stringstream content;
   content << std::ifstream(path).rdbuf();
@@ -74,9 +77,9 @@ Trial run_once(OnnxSession& session, const SampleInputs& inputs) {
 }
 
 // A model may refuse made-up inputs; that is no reason to refuse the model.
-Trial try_model(OnnxSession& session, const CompileContext& context) {
+Trial try_model(OnnxSession& session, const Document& configs, DataLoader& data) {
   try {
-    return run_once(session, sample_inputs(session, context.configs, context.data));
+    return run_once(session, sample_inputs(session, configs, data));
   } catch (const Ort::Exception& e) {
     Trial trial;
     trial.failure = e.what();
@@ -86,12 +89,12 @@ Trial try_model(OnnxSession& session, const CompileContext& context) {
 }
 
 // Nothing that the workload asks for could run: better said now than per batch size.
-void refuse_hopeless_batches(const CompileContext& context, const std::vector<TensorSpec>& inputs) {
+void refuse_hopeless_batches(const Document& configs, const std::vector<TensorSpec>& inputs) {
   std::string objection;
   for (std::size_t i = 0;; ++i) {
     const std::string key = "workload.batch_sizes." + std::to_string(i);
-    if (!context.configs.has(key)) break;
-    const std::string why = batch_objection(inputs, context.configs, context.configs.integer(key));
+    if (!configs.has(key)) break;
+    const std::string why = batch_objection(inputs, configs, configs.integer(key));
     if (why.empty()) return;
     if (objection.empty()) objection = why;
   }
@@ -140,9 +143,8 @@ Json optimizations_json(const Options& options) {
           {"inter_op_threads", threads(options.inter_op_threads)}};
 }
 
-std::string compile_result(const CompileContext& context, const OnnxSession& session,
+std::string compile_result(const Document& configs, const OnnxSession& session,
                            const Artifact& artifact, const Trial& trial) {
-  const Document& configs = context.configs;
   const std::int64_t fixed = fixed_batch(session.inputs(), configs);
   Json input_type = Json::array();
   for (const TensorSpec& input : session.inputs()) input_type.push_back(name_of(input.dtype));
@@ -152,7 +154,7 @@ std::string compile_result(const CompileContext& context, const OnnxSession& ses
       {"model", configs.text("model_info.model", configs.text("model_info.name", ""))},
       {"framework", configs.text("model_info.framework", "Onnx")},
       {"compile_precision", precision.empty() ? "unknown" : precision},
-      {"optimizations", optimizations_json(context.options)},
+      {"optimizations", optimizations_json(artifact.options)},
       {"instance_count", 1},
       {"device_count", 1},
       {"input_type", std::move(input_type)},
@@ -175,41 +177,41 @@ std::string compile_result(const CompileContext& context, const OnnxSession& ses
   return result.dump(2);
 }
 
-std::string compile(const CompileContext& context) {
+std::string compile(const Document& configs, DataLoader& data, CompileJob& job,
+                    const CompileSetup& setup) {
   Artifact artifact;
-  artifact.folder = fs::path(context.job.path("")).parent_path();
+  artifact.folder = fs::path(job.path("")).parent_path();
   artifact.format = "onnx";
-  artifact.options = context.options;
+  artifact.options = setup.options;
 
-  context.job.progress(0.0, "copying the model");
-  const std::string source = context.configs.text("model_info.model_path");
-  artifact.model =
-      std::string(kModelFolder) + "/" + copy_onnx(source, context.job.path(kModelFolder));
+  job.progress(0.0, "copying the model");
+  const std::string source = configs.text("model_info.model_path");
+  artifact.model = std::string(kModelFolder) + "/" + copy_onnx(source, job.path(kModelFolder));
 
-  context.job.progress(0.3, "building the session");
-  OnnxModel model(context.log, OnnxRuntime::open(),
-                  {context.job.path(artifact.model), context.options, usable_cpu_count(),
-                   context.job.path("profile")});
+  job.progress(0.3, "building the session");
+  OnnxModel model(
+      setup.log, OnnxRuntime::open(),
+      {job.path(artifact.model), setup.options, usable_cpu_count(), job.path("profile")});
   OnnxSession& session = model.session();
-  refuse_hopeless_batches(context, session.inputs());
+  refuse_hopeless_batches(configs, session.inputs());
 
-  context.job.progress(0.7, "running it once");
-  const Trial trial = try_model(session, context);
+  job.progress(0.7, "running it once");
+  const Trial trial = try_model(session, configs, data);
   artifact.outputs = trial.outputs;
   session.learn(trial.outputs);
   write_artifact(artifact);
-  return compile_result(context, session, artifact, trial);
+  return compile_result(configs, session, artifact, trial);
 }
 
-std::unique_ptr<Model> load(const LoadContext& context) {
-  auto model =
-      std::make_unique<OnnxModel>(context.log, OnnxRuntime::open(),
-                                  SessionRequest{context.request.path(context.artifact.model),
-                                                 context.artifact.options, context.cpus, ""});
-  const std::string objection = batch_objection(model->session().inputs(), context.request.configs,
-                                                context.request.batch_size);
+std::unique_ptr<Model> load(const LoadRequest& request, const Artifact& artifact,
+                            const LoadSetup& setup) {
+  auto model = std::make_unique<OnnxModel>(
+      setup.log, OnnxRuntime::open(),
+      SessionRequest{request.path(artifact.model), artifact.options, setup.cpus, ""});
+  const std::string objection =
+      batch_objection(model->session().inputs(), request.configs, request.batch_size);
   if (!objection.empty()) throw Error(ASSAY_INVALID_ARGUMENT, objection);
-  model->session().learn(context.artifact.outputs);
+  model->session().learn(artifact.outputs);
   return model;
 }
 
@@ -217,17 +219,19 @@ std::unique_ptr<Model> load(const LoadContext& context) {
 
 std::string onnx_version() { return "ONNX Runtime " + OnnxRuntime::open()->version(); }
 
-std::string compile_onnx(const CompileContext& context) {
+std::string compile_onnx(const Document& configs, DataLoader& data, CompileJob& job,
+                         const CompileSetup& setup) {
   try {
-    return compile(context);
+    return compile(configs, data, job, setup);
   } catch (const Ort::Exception& e) {
     throw as_error(e);
   }
 }
 
-std::unique_ptr<Model> load_onnx(const LoadContext& context) {
+std::unique_ptr<Model> load_onnx(const LoadRequest& request, const Artifact& artifact,
+                                 const LoadSetup& setup) {
   try {
-    return load(context);
+    return load(request, artifact, setup);
   } catch (const Ort::Exception& e) {
     throw as_error(e);
   }

@@ -219,9 +219,10 @@ Error as_error(const Ort::Exception& e) { return as_error(e.GetOrtErrorCode(), e
 
 void check(const OrtApi& api, OrtStatus* status) {
   if (status == nullptr) return;
-  const Error error = as_error(api.GetErrorCode(status), api.GetErrorMessage(status));
+  const OrtErrorCode code = api.GetErrorCode(status);
+  const std::string message = api.GetErrorMessage(status);
   api.ReleaseStatus(status);
-  throw error;
+  throw as_error(code, message);
 }
 
 }  // namespace cpu

@@ -96,7 +96,7 @@ OnnxSession::OnnxSession(std::shared_ptr<OnnxRuntime> runtime, const SessionRequ
 }
 
 void OnnxSession::read_inputs() {
-  Ort::AllocatorWithDefaultOptions allocator;
+  const Ort::AllocatorWithDefaultOptions allocator;
   for (std::size_t i = 0; i < session_.GetInputCount(); ++i) {
     const std::string name = session_.GetInputNameAllocated(i, allocator).get();
     const Ort::TypeInfo type = session_.GetInputTypeInfo(i);
@@ -109,7 +109,7 @@ void OnnxSession::read_inputs() {
 }
 
 void OnnxSession::read_outputs() {
-  Ort::AllocatorWithDefaultOptions allocator;
+  const Ort::AllocatorWithDefaultOptions allocator;
   for (std::size_t i = 0; i < session_.GetOutputCount(); ++i) {
     const std::string name = session_.GetOutputNameAllocated(i, allocator).get();
     const Ort::TypeInfo type = session_.GetOutputTypeInfo(i);
@@ -130,6 +130,7 @@ std::vector<Ort::Value> OnnxSession::run(const std::vector<Ort::Value>& inputs) 
 std::vector<OutputFact> OnnxSession::compare_plans(const std::vector<Ort::Value>& inputs,
                                                    const std::vector<Ort::Value>& outputs) const {
   std::vector<std::vector<std::int64_t>> shapes;
+  shapes.reserve(inputs.size());
   for (const Ort::Value& input : inputs) {
     shapes.push_back(input.GetTensorTypeAndShapeInfo().GetShape());
   }
