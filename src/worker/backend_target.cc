@@ -3,20 +3,9 @@
 #include <utility>
 
 #include "base/clock.h"
+#include "loadgen/random.h"
 
 namespace assay::worker {
-namespace {
-
-// SplitMix64: Steele, Lea and Flood, OOPSLA 2014.
-std::uint64_t next_random(std::uint64_t& state) {
-  std::uint64_t z = (state += 0x9E3779B97F4A7C15ULL);
-  z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9ULL;
-  z = (z ^ (z >> 27)) * 0x94D049BB133111EBULL;
-  return z ^ (z >> 31);
-}
-
-}  // namespace
-
 // One client's own things, on cache lines of its own.
 struct alignas(128) BackendTarget::Client {
   Client(host::RuntimeBackend& runtime, const TargetSettings& settings, std::uint32_t index,
@@ -25,14 +14,14 @@ struct alignas(128) BackendTarget::Client {
         adapted(runtime, settings.adaptation),
         scratch_slot(index),
         first_kept_slot(settings.clients + index * settings.kept_per_client),
-        random_state(settings.seed + index),
+        random(settings.seed + index),
         kept(settings.kept_per_client) {}
 
   SlotSink sink;
   host::AdaptedRuntime adapted;
   std::size_t scratch_slot;
   std::size_t first_kept_slot;
-  std::uint64_t random_state;
+  loadgen::Random random;
   std::uint64_t timed_calls = 0;
   std::int64_t wait_ns = 0;
   std::vector<KeptCall> kept;
@@ -42,14 +31,15 @@ BackendTarget::BackendTarget(host::RuntimeBackend& runtime, const ArenaLayout& l
                              std::span<std::byte> arena, loadgen::QueryOrder order,
                              const TargetSettings& settings)
     : runtime_(&runtime),
-      layout_(layout),
-      arena_(arena),
       order_(std::move(order)),
       kept_per_client_(settings.kept_per_client),
       converts_(settings.adaptation.converts()),
       one_call_(runtime.thread_rule() == host::ThreadRule::kOneCall && settings.clients > 1) {
   for (std::size_t slot = 0; slot < layout.input_slots; ++slot) {
     inputs_.push_back(slot_views(layout, arena, slot));
+  }
+  for (std::size_t slot = 0; slot < layout.output_slots; ++slot) {
+    output_slots_.push_back(output_slot(layout, arena, slot));
   }
   for (std::uint32_t i = 0; i < settings.clients; ++i) {
     clients_.push_back(std::make_unique<Client>(runtime, settings, i, layout.outputs.size()));
@@ -61,7 +51,7 @@ BackendTarget::~BackendTarget() = default;
 Status BackendTarget::issue(std::uint32_t client_index, std::uint64_t query) {
   Client& client = *clients_[client_index];
   const std::size_t input_slot = order_.slot(query);
-  client.sink.aim(output_slot(layout_, arena_, choose_output_slot(client, query, input_slot)));
+  client.sink.aim(output_slots_[choose_output_slot(client, query, input_slot)]);
   if (!one_call_) return infer(client, inputs_[input_slot]);
   const std::int64_t asked_ns = now_ns();
   const std::scoped_lock lock(instance_);
@@ -79,8 +69,7 @@ std::size_t BackendTarget::choose_output_slot(Client& client, std::uint64_t quer
                                               std::size_t input_slot) {
   if (query >= loadgen::kUntimedQueryBase || kept_per_client_ == 0) return client.scratch_slot;
   const std::uint64_t nth = client.timed_calls++;
-  const std::uint64_t place =
-      nth < kept_per_client_ ? nth : next_random(client.random_state) % (nth + 1);
+  const std::uint64_t place = nth < kept_per_client_ ? nth : client.random.below(nth + 1);
   if (place >= kept_per_client_) return client.scratch_slot;
   const std::size_t slot = client.first_kept_slot + static_cast<std::size_t>(place);
   client.kept[static_cast<std::size_t>(place)] = {query, input_slot, slot};

@@ -53,14 +53,13 @@ class BackendTarget : public loadgen::Target {
   std::size_t choose_output_slot(Client& client, std::uint64_t query, std::size_t input_slot);
 
   host::RuntimeBackend* runtime_;
-  ArenaLayout layout_;
-  std::span<std::byte> arena_;
   loadgen::QueryOrder order_;
   std::size_t kept_per_client_;
   bool converts_;
   bool one_call_;  // the backend allows one call at a time
   std::mutex instance_;
-  std::vector<std::vector<TensorView>> inputs_;  // by input slot
+  std::vector<std::vector<TensorView>> inputs_;     // by input slot
+  std::vector<std::span<std::byte>> output_slots_;  // where they begin is not a loop's business
   std::vector<std::unique_ptr<Client>> clients_;
 };
 

@@ -13,8 +13,6 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
-#include "worker/message.h"
-
 namespace assay::worker {
 namespace {
 

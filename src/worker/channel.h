@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include "base/json.h"
+#include "base/json_value.h"
 #include "base/result.h"
 
 namespace assay::worker {
@@ -15,7 +15,10 @@ namespace assay::worker {
 inline constexpr std::size_t kMaxMessageBytes = std::size_t{64} << 20;
 
 // A JSON message and the file descriptor that came with it (-1: none), which the receiver owns.
-struct Message;
+struct Message {
+  JsonValue body;
+  int fd = -1;
+};
 
 // One end of a socket pair that carries JSON messages, each a 4-byte little-endian length and UTF-8
 // text, optionally with one file descriptor. Owns its descriptor. One reader and one writer thread.

@@ -10,7 +10,6 @@
 #include <thread>
 
 #include "base/testing.h"
-#include "worker/message.h"
 #include "worker/shared_memory.h"
 
 namespace assay::worker {

@@ -13,7 +13,6 @@
 #include <utility>
 
 #include "base/file.h"
-#include "worker/message.h"
 #include "worker/protocol.h"
 
 namespace assay::worker {

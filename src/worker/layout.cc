@@ -9,12 +9,6 @@
 namespace assay::worker {
 namespace {
 
-constexpr std::size_t kAlignment = 64;
-
-constexpr std::size_t aligned(std::size_t bytes) {
-  return (bytes + kAlignment - 1) / kAlignment * kAlignment;
-}
-
 // Size of a spec that is known to be concrete and to fit (input_slot_bytes said so).
 std::size_t known_bytes(const TensorSpec& spec) {
   const Result<std::size_t> bytes = byte_size(spec);
@@ -53,12 +47,12 @@ Result<std::size_t> input_slot_bytes(const std::vector<TensorSpec>& inputs) {
       return out_of_range("the inputs of one batch have too many bytes");
     }
   }
-  return std::max(total, kAlignment);
+  return std::max(total, kArenaAlignment);
 }
 
 std::size_t output_slot_bytes(const ArenaLayout& layout) {
   return aligned(layout.outputs.size() * sizeof(OutputRecord)) +
-         aligned(std::max(layout.output_capacity_bytes, kAlignment));
+         aligned(std::max(layout.output_capacity_bytes, kArenaAlignment));
 }
 
 Result<std::size_t> arena_bytes(const ArenaLayout& layout) {
@@ -71,7 +65,7 @@ Result<std::size_t> arena_bytes(const ArenaLayout& layout) {
       __builtin_add_overflow(inputs, outputs, &total)) {
     return out_of_range("the shared memory of this phase has too many bytes");
   }
-  return std::max(total, kAlignment);
+  return std::max(total, kArenaAlignment);
 }
 
 std::size_t input_offset(const std::vector<TensorSpec>& inputs, std::size_t k) {

@@ -27,6 +27,12 @@ struct ArenaLayout {
   std::size_t output_capacity_bytes = 0;  // of one output slot, without its records
 };
 
+// Everything in an arena begins at a multiple of this.
+inline constexpr std::size_t kArenaAlignment = 64;
+constexpr std::size_t aligned(std::size_t bytes) {
+  return (bytes + kArenaAlignment - 1) / kArenaAlignment * kArenaAlignment;
+}
+
 // Written by the worker into the output slot, read with suspicion by the controller.
 inline constexpr std::size_t kMaxRank = 16;
 struct OutputRecord {

@@ -8,12 +8,7 @@
 namespace assay::worker {
 namespace {
 
-constexpr std::size_t kAlignment = 64;
 constexpr unsigned char kPoison = 0xFF;
-
-constexpr std::size_t aligned(std::size_t bytes) {
-  return (bytes + kAlignment - 1) / kAlignment * kAlignment;
-}
 
 }  // namespace
 

@@ -24,7 +24,6 @@
 #include "loadgen/record.h"
 #include "worker/backend_target.h"
 #include "worker/layout.h"
-#include "worker/message.h"
 #include "worker/protocol.h"
 #include "worker/shared_memory.h"
 
