@@ -34,26 +34,26 @@ class Descriptor {
   int fd_;
 };
 
-Status write_all(int fd, std::string_view content, const fs::path& path) {
-  while (!content.empty()) {
-    const ssize_t written = ::write(fd, content.data(), content.size());
-    if (written < 0 && errno == EINTR) continue;
-    if (written < 0) return errno_status(errno, "cannot write " + quoted(path));
-    content.remove_prefix(static_cast<std::size_t>(written));
-  }
-  return ok_status();
-}
-
 Status write_and_sync(const fs::path& path, std::string_view content) {
   Descriptor file(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644));
   if (!file.valid()) return errno_status(errno, "cannot create " + quoted(path));
-  RETURN_IF_ERROR(write_all(file.get(), content, path));
+  RETURN_IF_ERROR(write_all(file.get(), content, quoted(path)));
   if (::fsync(file.get()) != 0) return errno_status(errno, "cannot sync " + quoted(path));
   if (file.close() != 0) return errno_status(errno, "cannot close " + quoted(path));
   return ok_status();
 }
 
 }  // namespace
+
+Status write_all(int fd, std::string_view content, std::string_view what) {
+  while (!content.empty()) {
+    const ssize_t written = ::write(fd, content.data(), content.size());
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0) return errno_status(errno, fmt::format("cannot write {}", what));
+    content.remove_prefix(static_cast<std::size_t>(written));
+  }
+  return ok_status();
+}
 
 std::string quoted(const fs::path& path) { return fmt::format("\"{}\"", path.native()); }
 

@@ -18,6 +18,9 @@ Result<std::string> read_file(const std::filesystem::path& path,
 // written beside it, synced, renamed. Leaves nothing behind on failure.
 Status write_file_atomic(const std::filesystem::path& path, std::string_view content);
 
+// Writes all of `content` to an open file; `what` names it in the message.
+Status write_all(int fd, std::string_view content, std::string_view what);
+
 // Fails now, before any work, when files cannot be created in `folder` (which is made when it is
 // missing) or when fewer than `needed_bytes` are free there.
 Status check_writable_folder(const std::filesystem::path& folder, std::uint64_t needed_bytes);

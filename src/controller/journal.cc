@@ -16,13 +16,7 @@ namespace assay::controller {
 namespace {
 
 Status append_synced(int fd, const std::string& line) {
-  std::string_view rest = line;
-  while (!rest.empty()) {
-    const ssize_t written = ::write(fd, rest.data(), rest.size());
-    if (written < 0 && errno == EINTR) continue;
-    if (written < 0) return errno_status(errno, "cannot write the journal");
-    rest.remove_prefix(static_cast<std::size_t>(written));
-  }
+  RETURN_IF_ERROR(write_all(fd, line, "the journal"));
   if (::fdatasync(fd) != 0) return errno_status(errno, "cannot sync the journal");
   return ok_status();
 }
