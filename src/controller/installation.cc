@@ -4,10 +4,10 @@
 
 #include <cstdlib>
 #include <string>
-#include <string_view>
 #include <system_error>
 
 #include "base/file.h"
+#include "host/manifest.h"
 
 namespace assay::controller {
 namespace fs = std::filesystem;
@@ -50,23 +50,16 @@ fs::path cache_folder() {
                       : fs::path(home) / ".cache" / "assay";
 }
 
-// Folders of backends: the user's, those built beside the program, those installed with it.
+// Where the host room looks, made absolute, and the checkout's own folder; those that exist.
 std::vector<fs::path> backend_folders(const fs::path& root, const fs::path& executable) {
+  std::vector<fs::path> candidates = host::backend_search_paths(executable.parent_path());
+  candidates.push_back(root / "backends");
   std::vector<fs::path> folders;
-  const std::string named = environment("ASSAY_BACKENDS");
-  std::string_view rest = named;
-  while (!rest.empty()) {
-    const std::size_t end = rest.find(':');
-    if (const std::string_view entry = rest.substr(0, end); !entry.empty()) {
-      folders.push_back(fs::absolute(fs::path(entry)).lexically_normal());
-    }
-    rest = end == std::string_view::npos ? "" : rest.substr(end + 1);
-  }
   std::error_code error;
-  const fs::path prefix = executable.parent_path().parent_path();
-  for (const fs::path& candidate :
-       {prefix / "backends", prefix / "lib" / "assay" / "backends", root / "backends"}) {
-    if (fs::is_directory(candidate, error)) folders.push_back(candidate);
+  for (const fs::path& candidate : candidates) {
+    if (fs::is_directory(candidate, error)) {
+      folders.push_back(fs::absolute(candidate).lexically_normal());
+    }
   }
   return folders;
 }
