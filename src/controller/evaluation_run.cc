@@ -116,8 +116,11 @@ void EvaluationRun::discard() {
 
 Status EvaluationRun::execute() {
   const fs::path staged_logs = std::exchange(session_.log_folder, setup_.folder / "logs");
-  for (const char* part : {"logs", "outputs", "raw"}) {
+  for (const char* part : {"logs", "outputs"}) {
     RETURN_IF_ERROR(check_writable_folder(setup_.folder / part, 0));
+  }
+  if (setup_.plan.request.keep_raw) {
+    RETURN_IF_ERROR(check_writable_folder(setup_.folder / "raw", 0));
   }
   std::error_code ignored;
   fs::copy(staged_logs, session_.log_folder, fs::copy_options::overwrite_existing, ignored);
@@ -134,7 +137,7 @@ Status EvaluationRun::execute() {
     skip("stability", "the stability matrix comes later");
     run_performance();
   }
-  return keep_raw();
+  return setup_.plan.request.keep_raw ? keep_raw() : ok_status();
 }
 
 void EvaluationRun::run_pre_optimize() {
@@ -150,9 +153,10 @@ void EvaluationRun::run_pre_optimize() {
     fs::remove(setup_.folder / "pre_optimized", ignored);
   }
   finish(std::move(changed.record));
-  if (!setup_.model_file) return;
-  const Result<ModelFile> again = read_model(setup_.model_file->path, setup_.model_file->format);
-  if (!again.ok() || again->content_hash != setup_.model_file->content_hash) {
+  if (!setup_.plan.model_file) return;
+  const Result<ModelFile> again =
+      read_model(setup_.plan.model_file->path, setup_.plan.model_file->format);
+  if (!again.ok() || again->content_hash != setup_.plan.model_file->content_hash) {
     warnings_.emplace_back("The model's own file changed while pre_optimize ran.");
   }
 }
@@ -195,7 +199,7 @@ std::int64_t EvaluationRun::pass_batch_size() const {
 
 check::StoreIdentity EvaluationRun::store_identity() const {
   check::StoreIdentity identity;
-  identity.model_hash = setup_.model_file ? setup_.model_file->content_hash : "";
+  identity.model_hash = setup_.plan.model_file ? setup_.plan.model_file->content_hash : "";
   identity.dataset_hash = setup_.data->fingerprint();
   identity.executed_precision = compiled_->parsed.compile_precision;
   identity.backend = setup_.manifest.hardware_type + " " + probe_->version;
@@ -209,7 +213,7 @@ void EvaluationRun::run_reference() {
   ReferenceRequest request;
   request.plan = &setup_.plan;
   request.info = setup_.plan.model;
-  request.model_hash = setup_.model_file ? setup_.model_file->content_hash : "";
+  request.model_hash = setup_.plan.model_file ? setup_.plan.model_file->content_hash : "";
   request.dataset = setup_.data.get();
   request.samples = setup_.samples;
   request.batch_size = pass_batch_size();
@@ -221,15 +225,10 @@ void EvaluationRun::run_reference() {
     record.end = {worker::Outcome::kFailed, status.to_string()};
     finish(std::move(record));
   };
-  if (setup_.plan.model.reference_model) {
-    const fs::path file =
-        environment_->installation.model_zoo / (*setup_.plan.model.reference_model + ".json");
-    Result<workload::ModelInfo> info = workload::load_model_info(
-        file, {environment_->installation.model_zoo, environment_->installation.cache / "models"});
-    if (!info.ok()) return fail(info.status());
-    const Result<ModelFile> read = read_model(info->model_path, info->model_format);
+  if (setup_.plan.reference) {
+    request.info = *setup_.plan.reference;
+    const Result<ModelFile> read = read_model(request.info.model_path, request.info.model_format);
     if (!read.ok()) return fail(read.status());
-    request.info = std::move(info).value();
     request.model_hash = read->content_hash;
   }
   const Result<host::Manifest> cpu =
@@ -316,8 +315,7 @@ Status EvaluationRun::score() {
   if (reference_store_) {
     ASSIGN_OR_RETURN(reference, score_store(*reference_store_, *setup_.data, setup_.samples,
                                             *setup_.metric, seed));
-    const Result<check::NumericReport> report =
-        compare_outputs(*reference_store_, store_path(), {});
+    const Result<check::NumericReport>& report = comparison();
     identical = report.ok() && report->identical;
   }
   check::AccuracyCriteria wanted;
@@ -338,6 +336,27 @@ Status EvaluationRun::score() {
   return ok_status();
 }
 
+bool EvaluationRun::tolerance_named() const {
+  const workload::NumericCriteria& named = setup_.plan.workload.criteria.numeric;
+  return named.atol.has_value() || named.rtol.has_value();
+}
+
+// The outputs against the reference's, read once for all that is asked of them.
+const Result<check::NumericReport>& EvaluationRun::comparison() {
+  if (comparison_) return *comparison_;
+  check::NumericOptions options;
+  if (tolerance_named()) {
+    const workload::NumericCriteria& named = setup_.plan.workload.criteria.numeric;
+    options.atol = named.atol.value_or(0);
+    options.rtol = named.rtol.value_or(0);
+  }
+  if (setup_.metric && setup_.metric->name.starts_with("top")) {
+    options.class_scores = {setup_.metric->output};
+  }
+  comparison_.emplace(compare_outputs(*reference_store_, store_path(), options));
+  return *comparison_;
+}
+
 void EvaluationRun::run_numeric() {
   if (stopped() || !setup_.plan.workload.test_numeric) return skip("numeric", "not asked for");
   if (!compiled_) return skip("numeric", "compile did not finish");
@@ -350,21 +369,10 @@ void EvaluationRun::run_numeric() {
   if (!pass_tried_) record = run_pass();
   record.name = "numeric";
   if (pass_) {
-    check::NumericOptions options;
-    const workload::NumericCriteria& named = setup_.plan.workload.criteria.numeric;
-    const bool tolerance_named = named.atol.has_value() || named.rtol.has_value();
-    if (tolerance_named) {
-      options.atol = named.atol.value_or(0);
-      options.rtol = named.rtol.value_or(0);
-    }
-    if (setup_.metric && setup_.metric->name.starts_with("top")) {
-      options.class_scores = {setup_.metric->output};
-    }
-    const Result<check::NumericReport> report =
-        compare_outputs(*reference_store_, store_path(), options);
+    const Result<check::NumericReport>& report = comparison();
     if (report.ok()) {
-      numeric_json_ = JsonValue(numeric_json(*report, tolerance_named));
-      criteria_.push_back(numeric_criterion(*report, tolerance_named));
+      numeric_json_ = JsonValue(numeric_json(*report, tolerance_named()));
+      criteria_.push_back(numeric_criterion(*report, tolerance_named()));
     } else {
       record.end = {worker::Outcome::kFailed, report.status().to_string()};
     }
@@ -406,7 +414,7 @@ PerformanceRequest EvaluationRun::performance_request() const {
   request.max_duration_ns = static_cast<std::int64_t>(plan.workload.max_duration_s * 1e9);
   request.rounds = plan.rounds;
   request.seed = plan.request.seed;
-  request.record_folder = setup_.folder / "raw";
+  if (plan.request.keep_raw) request.record_folder = setup_.folder / "raw";
   request.harness_overhead_ns =
       harness_json_.is_null() ? 0.0 : harness_json_->value("overhead_ns_p50", 0.0);
   if (pass_ && !setup_.fake_data) {
@@ -455,15 +463,12 @@ void EvaluationRun::run_performance() {
                        {"criterion", to_json(criteria_.back())}});
 }
 
-// What the raw folder keeps: nothing, or with --keep-raw all that the numbers were made from.
+// All that the numbers were made from, in a form that others read.
 Status EvaluationRun::keep_raw() {
-  if (setup_.plan.request.keep_raw) {
-    RETURN_IF_ERROR(keep_raw_outputs());
-    RETURN_IF_ERROR(keep_raw_latencies());
-  }
+  RETURN_IF_ERROR(keep_raw_outputs());
+  RETURN_IF_ERROR(keep_raw_latencies());
   std::error_code ignored;
   for (const fs::path& record : records_) fs::remove(record, ignored);
-  if (!setup_.plan.request.keep_raw) fs::remove(setup_.folder / "raw", ignored);
   return ok_status();
 }
 

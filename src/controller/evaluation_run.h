@@ -26,7 +26,6 @@ namespace assay::controller {
 // All that was decided before the first worker starts.
 struct Setup {
   workload::Plan plan;
-  std::optional<ModelFile> model_file;          // none for a format that is not read here
   host::Manifest manifest;                      // of the backend under test
   std::unique_ptr<dataset::Dataset> data;       // for accuracy and numerics
   std::unique_ptr<dataset::Dataset> fake_data;  // for performance, when that is asked for; or null
@@ -77,6 +76,8 @@ class EvaluationRun {
   bool needs_outputs() const;
   PhaseRecord run_pass();
   Status score();
+  bool tolerance_named() const;
+  const Result<check::NumericReport>& comparison();
   Status keep_raw();
   Status keep_raw_outputs();
   Status keep_raw_latencies();
@@ -118,6 +119,7 @@ class EvaluationRun {
   std::vector<std::filesystem::path> records_;  // of the rounds of all rows
   bool pass_tried_ = false;
   std::optional<PassResult> pass_;
+  std::optional<Result<check::NumericReport>> comparison_;  // made when first asked for
   JsonValue accuracy_json_;
   JsonValue numeric_json_;
   JsonValue performance_json_;

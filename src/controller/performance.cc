@@ -206,7 +206,9 @@ Result<loadgen::RoundInput> RowMeasurer::measure(Session& session, Round& round,
   const Result<Json> answer = session.call("measure", std::move(arguments), timeout);
   session.set_tick(nullptr);
   session.client().set_on_event(nullptr);
-  if (!repeat) RETURN_IF_ERROR(keep_record(record.bytes(), number));
+  if (!repeat && !request_->record_folder.empty()) {
+    RETURN_IF_ERROR(keep_record(record.bytes(), number));
+  }
   if (!answer.ok()) return answer.status();
   loadgen::RoundInput input;
   ASSIGN_OR_RETURN(input.record, loadgen::parse(record.bytes()));

@@ -40,7 +40,7 @@ struct PerformanceRequest {
   check::MatchOptions match;
   std::uint64_t output_bytes_per_batch = 0;  // as the accuracy run saw, 0 when unknown
   std::int64_t output_bytes_batch_size = 1;  // for this batch size
-  std::filesystem::path record_folder;       // raw records of every round are left here
+  std::filesystem::path record_folder;       // raw records of every round go here; empty: nowhere
   double harness_overhead_ns = 0;
 };
 

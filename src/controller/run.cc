@@ -44,8 +44,10 @@ std::vector<std::string> hardware_types(const Installation& installation) {
   return names;
 }
 
+// `opened` takes the data set that the plan's check opens: reading and hashing it once is enough.
 workload::PlanContext plan_context(const RunEnvironment& environment,
-                                   const workload::RunRequest& request) {
+                                   const workload::RunRequest& request,
+                                   std::unique_ptr<dataset::Dataset>& opened) {
   const Installation& installation = environment.installation;
   workload::PlanContext context;
   context.read_model = [](const fs::path& path, std::string_view format) {
@@ -54,9 +56,10 @@ workload::PlanContext plan_context(const RunEnvironment& environment,
   context.is_fetched = [&installation](const std::string& task) {
     return is_fetched_task(installation, task);
   };
-  context.check_dataset = [&installation, task = request.task](const workload::ModelInfo& info) {
-    const auto data = open_data(info, nullptr, task, /*generated=*/false, 0, installation);
-    return data.ok() ? ok_status() : data.status();
+  context.check_dataset = [&](const workload::ModelInfo& info) -> Status {
+    ASSIGN_OR_RETURN(opened, open_data(info, nullptr, request.task, /*generated=*/false,
+                                       request.seed, installation));
+    return ok_status();
   };
   context.hardware_types = hardware_types(installation);
   return context;
@@ -72,15 +75,16 @@ std::uint64_t samples_to_use(const workload::Plan& plan, std::uint64_t size) {
 
 Result<Setup> set_up(const workload::RunRequest& request, const RunEnvironment& environment) {
   Setup setup;
-  ASSIGN_OR_RETURN(setup.plan, workload::make_plan(request, plan_context(environment, request)));
+  ASSIGN_OR_RETURN(setup.plan,
+                   workload::make_plan(request, plan_context(environment, request, setup.data)));
   setup.folder = fs::absolute(request.output);
-  setup.model_file = setup.plan.model_file;
   ASSIGN_OR_RETURN(setup.manifest,
                    host::find_backend(request.hardware_type, environment.installation.backends));
-  const ModelFile* read = setup.model_file ? &*setup.model_file : nullptr;
-  ASSIGN_OR_RETURN(setup.data,
-                   open_data(setup.plan.model, read, request.task, setup.plan.generated_data,
-                             request.seed, environment.installation));
+  const ModelFile* read = setup.plan.model_file ? &*setup.plan.model_file : nullptr;
+  if (!setup.data) {
+    ASSIGN_OR_RETURN(setup.data, open_data(setup.plan.model, read, request.task, true, request.seed,
+                                           environment.installation));
+  }
   if (setup.plan.workload.fake_data && !setup.plan.generated_data) {
     ASSIGN_OR_RETURN(setup.fake_data, open_data(setup.plan.model, read, request.task, true,
                                                 request.seed, environment.installation));

@@ -133,12 +133,12 @@ Json EvaluationRun::model_provenance() const {
             {"framework_version", info.framework_version},
             {"declared_precision", info.model_precision},
             {"weights", info.weights.empty() ? "trained" : info.weights}};
-  if (setup_.model_file) {
-    json["sha256"] = setup_.model_file->content_hash;
-    json["size_bytes"] = setup_.model_file->size_bytes;
-    json["producer"] = setup_.model_file->producer;
-    json["ir_version"] = setup_.model_file->ir_version;
-    for (const Opset& opset : setup_.model_file->opsets) {
+  if (setup_.plan.model_file) {
+    json["sha256"] = setup_.plan.model_file->content_hash;
+    json["size_bytes"] = setup_.plan.model_file->size_bytes;
+    json["producer"] = setup_.plan.model_file->producer;
+    json["ir_version"] = setup_.plan.model_file->ir_version;
+    for (const Opset& opset : setup_.plan.model_file->opsets) {
       json["opsets"][opset.domain.empty() ? "ai.onnx" : opset.domain] = opset.version;
     }
   }

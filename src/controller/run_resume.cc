@@ -13,8 +13,8 @@
 namespace assay::controller {
 
 std::string EvaluationRun::step_key(const std::vector<std::string>& more) const {
-  std::vector<std::string> parts = {library_hash_, configs_,
-                                    setup_.model_file ? setup_.model_file->content_hash : ""};
+  std::vector<std::string> parts = {
+      library_hash_, configs_, setup_.plan.model_file ? setup_.plan.model_file->content_hash : ""};
   parts.insert(parts.end(), more.begin(), more.end());
   return key_of(parts);
 }
