@@ -175,18 +175,6 @@ class BadInput(Case):
                              ASSAY_BACKENDS=str(build))
         self.assert_refused(run, *words)
 
-    def run_assay(self, *arguments, folder=None, **environment):
-        backends = environment.pop("ASSAY_BACKENDS", None)
-        if backends is None:
-            return super().run_assay(*arguments, folder=folder, **environment)
-        folder = folder or self.folder
-        from support import Run
-        values = self.environment(**environment)
-        values["ASSAY_BACKENDS"] = backends
-        process = subprocess.run([ASSAY, "run", "--output", str(folder), *map(str, arguments)],
-                                 capture_output=True, text=True, env=values, timeout=600)
-        return Run(process, folder)
-
     def test_broken_json_has_line_and_column(self):
         self.refuse('{\n  "model": "m",\n  "clients": \n}\n', "t.json:4:1")
 

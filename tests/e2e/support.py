@@ -45,9 +45,8 @@ class Case(unittest.TestCase):
         self.folder = self.temp / "run"
 
     def environment(self, **more):
-        environment = dict(os.environ, ASSAY_BACKENDS=TEST_BACKENDS, **more)
-        environment.pop("ASSAY_FAULT", None) if "ASSAY_FAULT" not in more else None
-        return environment
+        inherited = {name: value for name, value in os.environ.items() if name != "ASSAY_FAULT"}
+        return {**inherited, "ASSAY_BACKENDS": TEST_BACKENDS, **more}
 
     def assay(self, *arguments, cwd=None, **environment):
         return subprocess.run([ASSAY, *map(str, arguments)], capture_output=True, text=True,
