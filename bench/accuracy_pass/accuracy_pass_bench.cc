@@ -31,7 +31,7 @@ namespace {
 namespace fs = std::filesystem;
 constexpr const char* kTask = "fashion-mnist-cnn-onnx-fp32";
 constexpr std::int64_t kBatch = 64;
-constexpr int kPairs = 7;
+constexpr int kPairs = 15;
 constexpr double kMemoryBound = 2 << 20;
 
 struct Bench {
@@ -76,7 +76,8 @@ Result<Bench> set_up() {
   return bench;
 }
 
-// Assay's way: seconds for `samples`, score included.
+// Assay's way: seconds for `samples`, score included. Starting a worker, loading and closing are
+// not in it, as they are not in the bare loop.
 Result<double> pass_seconds(const Bench& bench, std::uint64_t samples) {
   controller::RunObserver observer;
   worker::PhaseEnd end;
@@ -95,8 +96,9 @@ Result<double> pass_seconds(const Bench& bench, std::uint64_t samples) {
   ASSIGN_OR_RETURN(
       const check::AccuracyResult score,
       controller::score_store(request.store, *bench.data, samples, {"top1", "", {}}, 1));
+  const std::int64_t score_ns = now_ns() - start_ns;
   session.finish(ok_status());
-  return static_cast<double>(pass.wall_ns + now_ns() - start_ns) / 1e9;
+  return static_cast<double>(pass.wall_ns + score_ns) / 1e9;
 }
 
 class VectorSink : public host::OutputSink {

@@ -3,6 +3,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <new>
@@ -16,6 +17,9 @@ namespace assay::check {
 namespace {
 
 namespace fs = std::filesystem;
+
+// What is read at a time, so that small records cost no system call each.
+constexpr std::size_t kWindowBytes = std::size_t{64} << 10;
 
 // Owns a file that is read by position.
 class ReadFile {
@@ -73,7 +77,8 @@ struct OutputReader::State {
   FixedHeader header;
   StoreJson json;
   RecordLayout layout;
-  std::vector<std::vector<std::byte>> buffers;  // one per output: its mark, then its bytes
+  std::vector<std::byte> window;  // the file's bytes from window_offset on
+  std::uint64_t window_offset = 0;
 
   std::uint64_t offset_of(std::uint64_t sample, std::size_t output) const {
     return header.records_offset + sample * header.record_bytes + layout.offsets[output];
@@ -89,15 +94,27 @@ struct OutputReader::State {
                                  json.outputs[output].name, sample));
   }
 
-  // A record is part of the file, but a file with holes may claim to be larger than any memory.
-  Status make_buffers() {
+  // The file's bytes at `offset`; valid until the next call. They are part of the file, but a file
+  // with holes may claim to be larger than any memory.
+  Result<std::span<const std::byte>> bytes_at(std::uint64_t offset, std::size_t size_bytes) {
+    const bool inside = offset >= window_offset && offset - window_offset <= window.size() &&
+                        size_bytes <= window.size() - (offset - window_offset);
+    if (!inside) RETURN_IF_ERROR(move_window(offset, size_bytes).with_context(name));
+    return std::span<const std::byte>(window).subspan(offset - window_offset, size_bytes);
+  }
+
+  Status move_window(std::uint64_t offset, std::size_t size_bytes) {
+    const std::uint64_t left = file.size_bytes() - std::min(offset, file.size_bytes());
+    window_offset = offset;
     try {
-      for (const std::size_t size : layout.sizes) buffers.emplace_back(kMarkBytes + size);
+      window.resize(
+          std::max<std::uint64_t>(size_bytes, std::min<std::uint64_t>(left, kWindowBytes)));
     } catch (const std::bad_alloc&) {
-      return resource_exhausted(
-          fmt::format("no memory for {} bytes a sample", header.record_bytes));
+      return resource_exhausted(fmt::format("no memory for {} bytes", size_bytes));
     }
-    return ok_status();
+    const Status read = file.read_at(offset, window);
+    if (!read.ok()) window.clear();
+    return read;
   }
 
   // Everything that says whether the file is a store; messages without its name.
@@ -113,9 +130,7 @@ struct OutputReader::State {
     if (layout->record_bytes != header.record_bytes) {
       return data_loss("header: the outputs do not take what a record has");
     }
-    State state{std::move(file), quoted(path), header, std::move(json), std::move(*layout), {}};
-    RETURN_IF_ERROR(state.make_buffers());
-    return state;
+    return State{std::move(file), quoted(path), header, std::move(json), std::move(*layout), {}, 0};
   }
 };
 
@@ -138,11 +153,10 @@ std::uint64_t OutputReader::complete_samples() const { return state_->header.com
 Result<bool> OutputReader::has(std::uint64_t sample_index) {
   RETURN_IF_ERROR(state_->check_sample(sample_index));
   for (std::size_t output = 0; output < outputs().size(); ++output) {
+    ASSIGN_OR_RETURN(const std::span<const std::byte> bytes,
+                     state_->bytes_at(state_->offset_of(sample_index, output), kMarkBytes));
     OutputMark mark{};
-    RETURN_IF_ERROR(state_->file
-                        .read_at(state_->offset_of(sample_index, output),
-                                 std::as_writable_bytes(std::span(&mark, 1)))
-                        .with_context(state_->name));
+    std::memcpy(&mark, bytes.data(), sizeof(mark));
     if (mark.mark == 0) return false;
     if (mark.mark != kWritten) return state_->damaged(sample_index, output);
   }
@@ -156,12 +170,12 @@ Result<std::span<const std::byte>> OutputReader::output(std::uint64_t sample_ind
     return out_of_range(
         fmt::format("{}: output {} of {}", state_->name, output_index, outputs().size()));
   }
-  std::vector<std::byte>& buffer = state_->buffers[output_index];
-  RETURN_IF_ERROR(state_->file.read_at(state_->offset_of(sample_index, output_index), buffer)
-                      .with_context(state_->name));
+  ASSIGN_OR_RETURN(const std::span<const std::byte> record,
+                   state_->bytes_at(state_->offset_of(sample_index, output_index),
+                                    kMarkBytes + state_->layout.sizes[output_index]));
   OutputMark mark{};
-  std::memcpy(&mark, buffer.data(), sizeof(mark));
-  const std::span<const std::byte> bytes = std::span(buffer).subspan(kMarkBytes);
+  std::memcpy(&mark, record.data(), sizeof(mark));
+  const std::span<const std::byte> bytes = record.subspan(kMarkBytes);
   if (mark.mark == 0) {
     return not_found(fmt::format("{}: output \"{}\" of sample {} was not written", state_->name,
                                  outputs()[output_index].name, sample_index));

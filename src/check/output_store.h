@@ -69,8 +69,9 @@ class OutputWriter {
   std::unique_ptr<State> state_;
 };
 
-// Reads one store. One thread at a time. Holds one sample's outputs in memory, and no mapping: a
-// file that is cut while it is read gives an error, not a signal.
+// Reads one store. One thread at a time. Holds 64 KiB of it in memory, or one output where that is
+// more, and no mapping: a file that is cut while it is read gives an error, not a signal. In order
+// is fastest.
 class OutputReader {
  public:
   // kNotFound, or kDataLoss for a file that is not a whole, consistent store.
@@ -87,8 +88,8 @@ class OutputReader {
   // True when every output of the sample was written.
   Result<bool> has(std::uint64_t sample_index);
 
-  // The bytes of one output; valid until the next call with the same output index. kOutOfRange for
-  // an index, kNotFound for what was not written, kDataLoss for bytes that are not those written.
+  // The bytes of one output; valid until the next call of has() or output(). kOutOfRange for an
+  // index, kNotFound for what was not written, kDataLoss for bytes that are not those written.
   Result<std::span<const std::byte>> output(std::uint64_t sample_index, std::size_t output_index);
 
  private:
