@@ -33,7 +33,7 @@ class Dialog {
   explicit Dialog(Page page)
       : page_(std::move(page)), screen_(ftxui::ScreenInteractive::Fullscreen()) {}
 
-  void answer(Json value) {
+  void answer(const Json& value) {
     answer_ = JsonValue(value);
     leave();
   }

@@ -8,6 +8,7 @@
 #include <cstdio>
 #include <cstdlib>
 
+// libFuzzer gives the name. NOLINTNEXTLINE(readability-identifier-naming)
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size);
 
 #define FUZZ_CHECK(condition)                                                                 \
