@@ -49,6 +49,7 @@ class ConsoleObserver : public controller::RunObserver {
  public:
   explicit ConsoleObserver(report::ProgressConsole& console) : console_(&console) {}
 
+  void waiting(const std::string& what) override { console_->line(what); }
   void phase_started(const std::string& name) override { console_->begin(name); }
 
   void progress(std::uint64_t done, std::uint64_t total, const char* /*unit*/) override {
@@ -173,8 +174,9 @@ Status complete(Options& options, const controller::Installation& installation) 
 }
 
 int exit_code_of(const Status& status) {
-  return status.code() == StatusCode::kInternal ? controller::kExitInternal
-                                                : controller::kExitBadInput;
+  if (status.code() == StatusCode::kInternal) return controller::kExitInternal;
+  if (status.code() == StatusCode::kCancelled) return controller::kExitInterrupted;
+  return controller::kExitBadInput;
 }
 
 int run(Options& options, const controller::Installation& installation) {

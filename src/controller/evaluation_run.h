@@ -9,11 +9,13 @@
 #include <vector>
 
 #include "base/json_value.h"
+#include "controller/device_lock.h"
 #include "controller/evaluation.h"
 #include "controller/inference_pass.h"
 #include "controller/journal.h"
 #include "controller/performance.h"
 #include "controller/records.h"
+#include "controller/reference.h"
 #include "controller/run.h"
 #include "controller/steps.h"
 #include "dataset/dataset.h"
@@ -40,8 +42,9 @@ class EvaluationRun {
  public:
   EvaluationRun(Setup setup, const RunEnvironment& environment);
 
-  // Probe and profile. An error is bad input: the backend's library cannot be used, or an answer is
-  // refused. Nothing was written to the run's folder.
+  // Probe and profile, once no other run has the device. An error is bad input: the backend's
+  // library cannot be used, or an answer is refused; or kCancelled. Nothing was written to the
+  // run's folder.
   Status prepare();
   // After prepare() failed: removes the logs that its workers left in the cache.
   void discard();
@@ -79,8 +82,7 @@ class EvaluationRun {
   bool tolerance_named() const;
   const Result<check::NumericReport>& comparison();
   Status keep_raw();
-  Status keep_raw_outputs();
-  Status keep_raw_latencies();
+  Result<ReferenceRequest> reference_request();
   PerformanceRequest performance_request() const;
   std::int64_t pass_batch_size() const;
   check::StoreIdentity store_identity() const;
@@ -98,6 +100,7 @@ class EvaluationRun {
   Setup setup_;
   const RunEnvironment* environment_;  // outlives the run
   SessionSettings session_;
+  std::optional<DeviceLock> device_;
   std::optional<Journal> journal_;
   std::string library_hash_;
   std::string configs_;  // JSON text, as backends get it

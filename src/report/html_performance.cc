@@ -172,6 +172,7 @@ std::string row_facts(const Json& row) {
   facts.add("QPS of each round", rounds_text(row));
   facts.add("Variation between rounds", percent_text(row, "cv"));
   facts.add("Drift, first to last third", percent_text(row, "third_drift"));
+  facts.add("Wait for an instance, mean", duration_or_missing(row, "instance_wait_ns_mean"));
   facts.add("Data type conversion, mean", duration_or_missing(row, "conversion_ns_mean"));
   facts.add("Assay's own share", percent_text(row, "harness_share"));
   facts.add("Outputs of this run", outputs_text(row));

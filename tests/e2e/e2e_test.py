@@ -297,21 +297,40 @@ class Faults(Case):
 
 
 class Interruption(Case):
-    def test_ctrl_c_leaves_what_was_done(self):
+    def start_long_run(self):
+        """A run that is in its first measured row."""
         process = subprocess.Popen([ASSAY, "run", "--output", str(self.folder), *FASHION,
                                     "--batch_sizes", "1"], stdout=subprocess.PIPE,
                                    stderr=subprocess.PIPE, text=True, env=self.environment())
-        journal = self.folder / "logs" / "performance-b1-r0.log"
-        while not journal.exists() and process.poll() is None:
+        log = self.folder / "logs" / "performance-b1-r0.log"
+        while not log.exists() and process.poll() is None:
             time.sleep(0.01)
+        return process
+
+    def interrupt(self, process):
         process.send_signal(signal.SIGINT)
         out, err = process.communicate(timeout=120)
         self.assertEqual(process.returncode, 130, out + err)
+
+    def test_ctrl_c_leaves_what_was_done(self):
+        self.interrupt(self.start_long_run())
         result = json.loads((self.folder / "result.json").read_text())
         self.assertTrue(result["interrupted"])
         self.assertEqual(result["verdict"], "incomplete")
         self.assertAlmostEqual(result["accuracy"]["value"], 0.9251, 4)
         self.assertEqual(workers_of(self.folder), [])
+
+    def test_two_runs_do_not_share_a_device(self):
+        first = self.start_long_run()
+        second = subprocess.Popen([ASSAY, "run", "--output", str(self.temp / "second"), *FASHION,
+                                   "--compile_only"], stdout=subprocess.PIPE,
+                                  stderr=subprocess.PIPE, text=True, env=self.environment())
+        said = second.stdout.readline()
+        self.assertIn(f"CPU is in use by process {first.pid}", said)
+        self.assertIsNone(second.poll())
+        self.interrupt(first)
+        out, err = second.communicate(timeout=120)
+        self.assertEqual(second.returncode, 0, out + err)
 
 
 def workers_of(folder):

@@ -1,0 +1,215 @@
+// The phases of an evaluation that judge outputs: reference, accuracy, numeric.
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "base/clock.h"
+#include "base/hash.h"
+#include "controller/evaluation_run.h"
+#include "controller/reference.h"
+#include "controller/run_journal.h"
+
+namespace assay::controller {
+namespace fs = std::filesystem;
+namespace {
+
+constexpr const char* kReferenceBackend = "CPU";
+
+}  // namespace
+
+bool EvaluationRun::needs_outputs() const {
+  return setup_.plan.workload.test_accuracy || setup_.plan.workload.test_numeric;
+}
+
+std::int64_t EvaluationRun::pass_batch_size() const {
+  return *std::max_element(setup_.plan.batch_sizes.begin(), setup_.plan.batch_sizes.end());
+}
+
+check::StoreIdentity EvaluationRun::store_identity() const {
+  check::StoreIdentity identity;
+  identity.model_hash = setup_.plan.model_file ? setup_.plan.model_file->content_hash : "";
+  identity.dataset_hash = setup_.data->fingerprint();
+  identity.executed_precision = compiled_->parsed.compile_precision;
+  identity.backend = setup_.manifest.hardware_type + " " + probe_->version;
+  return identity;
+}
+
+Result<ReferenceRequest> EvaluationRun::reference_request() {
+  ReferenceRequest request;
+  request.plan = &setup_.plan;
+  request.info = setup_.plan.model;
+  request.model_hash = setup_.plan.model_file ? setup_.plan.model_file->content_hash : "";
+  request.dataset = setup_.data.get();
+  request.samples = setup_.samples;
+  request.batch_size = pass_batch_size();
+  request.cache = environment_->installation.cache / "reference";
+  request.work_folder = setup_.folder / "reference";
+  if (setup_.plan.reference) {
+    request.info = *setup_.plan.reference;
+    ASSIGN_OR_RETURN(const ModelFile read,
+                     read_model(request.info.model_path, request.info.model_format));
+    request.model_hash = read.content_hash;
+  }
+  ASSIGN_OR_RETURN(request.manifest,
+                   host::find_backend(kReferenceBackend, environment_->installation.backends));
+  ASSIGN_OR_RETURN(request.library_hash, sha256_of_file(request.manifest.library_path()));
+  request.backend_version = probe_->version;
+  if (request.manifest.hardware_type == setup_.manifest.hardware_type) return request;
+  Status open_error;
+  const PhaseResult<ProbeFacts> probed = probe_backend(session_, request.manifest, open_error);
+  RETURN_IF_ERROR(open_error);
+  if (!probed.value) return unavailable(probed.record.end.reason);
+  request.backend_version = probed.value->version;
+  return request;
+}
+
+void EvaluationRun::run_reference() {
+  if (stopped() || !needs_outputs()) return skip("reference", "nothing is compared");
+  if (!compiled_) return skip("reference", "compile did not finish");
+  begin("reference");
+  const Result<ReferenceRequest> request = reference_request();
+  if (!request.ok()) {
+    PhaseRecord record;
+    record.name = "reference";
+    record.end = {worker::Outcome::kFailed, request.status().to_string()};
+    return finish(std::move(record));
+  }
+  self_comparison_ = request->manifest.hardware_type == setup_.manifest.hardware_type &&
+                     request->model_hash == store_identity().model_hash;
+  PhaseResult<Reference> made = make_reference(session_, *request, *environment_->observer);
+  if (made.value) {
+    reference_store_ = made.value->store;
+    reference_json_ = JsonValue(Json{{"name", kReferenceBackend},
+                                     {"version", request->backend_version},
+                                     {"model", request->info.name},
+                                     {"model_sha256", request->model_hash},
+                                     {"executed_precision", made.value->executed_precision},
+                                     {"cached", made.record.cached}});
+  }
+  finish(std::move(made.record));
+}
+
+// Every sample once through the backend under test; done by the first phase that needs it.
+PhaseRecord EvaluationRun::run_pass() {
+  pass_tried_ = true;
+  const std::string key =
+      step_key({compiled_->artifact_hash, setup_.data->fingerprint(),
+                std::to_string(setup_.samples), std::to_string(pass_batch_size())});
+  if (resume_pass(key)) {
+    PhaseRecord record;
+    record.name = "accuracy";
+    record.cached = true;
+    return record;
+  }
+  PhaseRecord record =
+      run_in_session(session_, setup_.manifest, "accuracy", [&](Session& session) -> Status {
+        PassRequest request;
+        request.dataset = setup_.data.get();
+        request.samples = setup_.samples;
+        request.batch_size = pass_batch_size();
+        request.batch_axes = setup_.plan.model.batch_axes;
+        request.model = {configs_, compiled_->compile_result, compiled_->artifact_folder};
+        request.store = store_path();
+        request.identity = store_identity();
+        ASSIGN_OR_RETURN(pass_, run_inference_pass(session, request, *environment_->observer));
+        return ok_status();
+      });
+  if (pass_) note_in_journal("accuracy", key, pass_journal_json(*pass_));
+  return record;
+}
+
+void EvaluationRun::run_accuracy() {
+  if (stopped() || !setup_.plan.workload.test_accuracy) return skip("accuracy", "not asked for");
+  if (!compiled_) return skip("accuracy", "compile did not finish");
+  if (!setup_.metric || !has_labels(*setup_.data)) {
+    return skip("accuracy", "the data has no labels or the model info names no metric");
+  }
+  begin("accuracy");
+  PhaseRecord record = run_pass();
+  if (pass_) {
+    if (const Status status = score(); !status.ok()) {
+      record.end = {worker::Outcome::kFailed, status.to_string()};
+    }
+  }
+  finish(std::move(record));
+}
+
+Status EvaluationRun::score() {
+  const std::uint64_t seed = setup_.plan.request.seed;
+  ASSIGN_OR_RETURN(const check::AccuracyResult tested,
+                   score_store(store_path(), *setup_.data, setup_.samples, *setup_.metric, seed));
+  std::optional<check::AccuracyResult> reference;
+  bool identical = false;
+  if (reference_store_) {
+    ASSIGN_OR_RETURN(reference, score_store(*reference_store_, *setup_.data, setup_.samples,
+                                            *setup_.metric, seed));
+    const Result<check::NumericReport>& report = comparison();
+    identical = report.ok() && report->identical;
+  }
+  check::AccuracyCriteria wanted;
+  wanted.bootstrap_seed = seed;
+  wanted.absolute_floor = setup_.plan.workload.criteria.accuracy.min;
+  if (setup_.plan.workload.criteria.accuracy.min_relative) {
+    wanted.relative_floor = setup_.plan.workload.criteria.accuracy.min_relative;
+  }
+  ASSIGN_OR_RETURN(
+      const check::AccuracyVerdict verdict,
+      check::judge_accuracy(tested, reference ? &*reference : nullptr, identical, wanted));
+  accuracy_json_ = JsonValue(accuracy_json({.tested = &tested,
+                                            .reference = reference ? &*reference : nullptr,
+                                            .verdict = &verdict,
+                                            .data_percent = setup_.plan.workload.data_percent,
+                                            .dataset = setup_.data->name()}));
+  criteria_.push_back(accuracy_criterion(verdict));
+  return ok_status();
+}
+
+bool EvaluationRun::tolerance_named() const {
+  const workload::NumericCriteria& named = setup_.plan.workload.criteria.numeric;
+  return named.atol.has_value() || named.rtol.has_value();
+}
+
+// The outputs against the reference's, read once for all that is asked of them.
+const Result<check::NumericReport>& EvaluationRun::comparison() {
+  if (comparison_) return *comparison_;
+  check::NumericOptions options;
+  if (tolerance_named()) {
+    const workload::NumericCriteria& named = setup_.plan.workload.criteria.numeric;
+    options.atol = named.atol.value_or(0);
+    options.rtol = named.rtol.value_or(0);
+  }
+  if (setup_.metric && setup_.metric->name.starts_with("top")) {
+    options.class_scores = {setup_.metric->output};
+  }
+  const Result<DType> executed = parse_dtype(compiled_->parsed.compile_precision);
+  if (executed.ok()) options.executed_precision = *executed;
+  comparison_.emplace(compare_outputs(*reference_store_, store_path(), options));
+  return *comparison_;
+}
+
+void EvaluationRun::run_numeric() {
+  if (stopped() || !setup_.plan.workload.test_numeric) return skip("numeric", "not asked for");
+  if (!compiled_) return skip("numeric", "compile did not finish");
+  if (!reference_store_) return skip("numeric", "there is no reference");
+  if (pass_tried_ && !pass_)
+    return skip("numeric", "the outputs of the accuracy phase are missing");
+  begin("numeric");
+  const std::int64_t start_ns = now_ns();
+  PhaseRecord record;
+  if (!pass_tried_) record = run_pass();
+  record.name = "numeric";
+  if (pass_) {
+    const Result<check::NumericReport>& report = comparison();
+    if (report.ok()) {
+      numeric_json_ = JsonValue(numeric_json(*report, tolerance_named()));
+      criteria_.push_back(numeric_criterion(*report, tolerance_named()));
+    } else {
+      record.end = {worker::Outcome::kFailed, report.status().to_string()};
+    }
+  }
+  record.wall_ns = now_ns() - start_ns;
+  finish(std::move(record));
+}
+
+}  // namespace assay::controller
