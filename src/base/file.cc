@@ -58,7 +58,7 @@ Status write_all(int fd, std::string_view content, std::string_view what) {
 std::string quoted(const fs::path& path) { return fmt::format("\"{}\"", path.native()); }
 
 Result<std::string> read_file(const fs::path& path, std::uint64_t limit_bytes) {
-  Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
   if (!file.valid()) return errno_status(errno, "cannot open " + quoted(path));
   struct stat info{};
   if (::fstat(file.get(), &info) != 0) return errno_status(errno, "cannot stat " + quoted(path));

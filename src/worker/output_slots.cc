@@ -6,12 +6,6 @@
 #include <cstring>
 
 namespace assay::worker {
-namespace {
-
-constexpr unsigned char kPoison = 0xFF;
-
-}  // namespace
-
 void SlotSink::aim(std::span<std::byte> slot) {
   slot_ = slot;
   std::memset(slot_.data(), 0, outputs_ * sizeof(OutputRecord));
@@ -20,9 +14,13 @@ void SlotSink::aim(std::span<std::byte> slot) {
   overflowed_ = false;
 }
 
-void SlotSink::poison() {
-  const std::size_t records = aligned(outputs_ * sizeof(OutputRecord));
-  std::memset(slot_.data() + records, kPoison, slot_.size() - records);
+void SlotSink::poison(std::uint64_t pattern) {
+  const std::span<std::byte> room = slot_.subspan(aligned(outputs_ * sizeof(OutputRecord)));
+  std::size_t at = 0;
+  for (; at + sizeof(pattern) <= room.size(); at += sizeof(pattern)) {
+    std::memcpy(room.data() + at, &pattern, sizeof(pattern));
+  }
+  std::memcpy(room.data() + at, &pattern, room.size() - at);
 }
 
 Result<std::span<std::byte>> SlotSink::allocate(std::size_t output_index,

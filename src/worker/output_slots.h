@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <span>
 
 #include "base/result.h"
@@ -18,9 +19,10 @@ class SlotSink : public host::OutputSink {
 
   // The next call writes into `slot`, whose records are cleared.
   void aim(std::span<std::byte> slot);
-  // Fills the room for outputs with a pattern that is NaN in every floating dtype, so that bytes
-  // which the backend does not write show. Costs a pass over the slot: not for timed calls.
-  void poison();
+  // Fills the room for outputs with these eight bytes again and again, so that bytes which the
+  // backend does not write show; the default is NaN in every floating dtype. Costs a pass over the
+  // slot: not for timed calls.
+  void poison(std::uint64_t pattern = ~std::uint64_t{0});
 
   Result<std::span<std::byte>> allocate(std::size_t output_index,
                                         std::span<const std::int64_t> shape,

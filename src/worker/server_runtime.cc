@@ -1,0 +1,219 @@
+// The worker's operations that run a compiled model.
+
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+#include <stop_token>
+#include <utility>
+#include <vector>
+
+#include "base/clock.h"
+#include "loadgen/harness.h"
+#include "loadgen/host_watch.h"
+#include "loadgen/record.h"
+#include "worker/backend_target.h"
+#include "worker/exercise.h"
+#include "worker/server_state.h"
+
+namespace assay::worker {
+namespace {
+
+// Tells the controller when the window opens and closes, so that it times it with its own clock,
+// and looks at the host at the same moments.
+class WindowObserver : public loadgen::ClosedLoopObserver {
+ public:
+  explicit WindowObserver(Server& server) : server_(&server) {}
+
+  void window_opened() override {
+    tell("opened");
+    opened_ = loadgen::take_host_snapshot();
+  }
+  void window_closed() override {
+    tell("closed");
+    closed_ = loadgen::take_host_snapshot();
+  }
+
+  Json host(std::uint32_t own_threads) const {
+    if (!opened_ || !closed_) return nullptr;
+    return loadgen::to_json(loadgen::compare_host(*opened_, *closed_, own_threads));
+  }
+
+ private:
+  // A controller that is gone shows at the end of the call; nothing can be said before.
+  void tell(const char* what) {
+    (void)server_->event({{"event", "window"}, {"what", what}}, false).ok();
+  }
+
+  Server* server_;
+  std::optional<loadgen::HostSnapshot> opened_;
+  std::optional<loadgen::HostSnapshot> closed_;
+};
+
+}  // namespace
+
+Result<Json> Server::load(const Json& request, int /*fd*/) {
+  host::LoadRequest job;
+  ASSIGN_OR_RETURN(job.configs, member<std::string>(request, "configs"));
+  ASSIGN_OR_RETURN(job.compile_result, member<std::string>(request, "compile_result"));
+  ASSIGN_OR_RETURN(const std::string folder, member<std::string>(request, "artifact_folder"));
+  job.artifact_folder = folder;
+  ASSIGN_OR_RETURN(job.batch_size, member<std::int64_t>(request, "batch_size"));
+  job.device_ids = request.value("device_ids", std::vector<std::int32_t>());
+  job.cpu_set = request.value("cpu_set", std::vector<std::int32_t>());
+  if (request.value("new_handle", false) && runtime_) {
+    adapted_.reset();
+    RETURN_IF_ERROR(runtime_->close());
+    runtime_.reset();
+  }
+  ASSIGN_OR_RETURN(host::RuntimeBackend * backend, runtime());
+  load_start_ns_ = now_ns();
+  RETURN_IF_ERROR(backend->load(job));
+  const std::int64_t load_ns = now_ns() - load_start_ns_;
+  RETURN_IF_ERROR(plan_adaptation(request));
+  adapted_ = std::make_unique<host::AdaptedRuntime>(*backend, adaptation_);
+  Json conversions = Json::array();
+  for (const host::TensorRule& rule : adaptation_.inputs) {
+    if (!rule.converts()) continue;
+    conversions.push_back({{"input", rule.name},
+                           {"from", name_of(rule.from)},
+                           {"to", name_of(rule.to)},
+                           {"lossy", rule.lossy}});
+  }
+  return Json{
+      {"loaded_batch_size", backend->loaded_batch_size()},
+      {"load_ns", load_ns},
+      {"thread_rule", backend->thread_rule() == host::ThreadRule::kAny ? "any" : "one_call"},
+      {"qs_mode_supported", backend->is_qs_mode_supported()},
+      {"inputs", worker::to_json(backend->signature().inputs)},
+      {"outputs", worker::to_json(adapted_->output_specs())},
+      {"conversions", conversions}};
+}
+
+Status Server::plan_adaptation(const Json& request) {
+  ASSIGN_OR_RETURN(const std::vector<TensorSpec> caller,
+                   specs_from_json(request.value("caller_inputs", Json())));
+  const auto policy = request.value("lossy_conversion", false) ? host::AdaptPolicy::kLossy
+                                                               : host::AdaptPolicy::kLossless;
+  ASSIGN_OR_RETURN(adaptation_, host::plan_adaptation(caller, runtime_->signature(), policy,
+                                                      request.value("float_outputs", true)));
+  return ok_status();
+}
+
+Result<Json> Server::arena(const Json& request, int fd) {
+  ASSIGN_OR_RETURN(const Json description, member<Json>(request, "layout"));
+  ASSIGN_OR_RETURN(ArenaLayout layout, layout_from_json(description));
+  ASSIGN_OR_RETURN(const std::size_t bytes, arena_bytes(layout));
+  ASSIGN_OR_RETURN(arena_, SharedMemory::attach(fd, bytes));
+  layout_ = std::move(layout);
+  return Json::object();
+}
+
+Result<Json> Server::record(const Json& request, int fd) {
+  ASSIGN_OR_RETURN(const std::size_t bytes, member<std::size_t>(request, "bytes"));
+  ASSIGN_OR_RETURN(record_, SharedMemory::attach(fd, bytes));
+  return Json::object();
+}
+
+Result<Json> Server::infer(const Json& request, int /*fd*/) {
+  if (!adapted_ || !layout_) return failed_precondition("infer needs load and arena first");
+  ASSIGN_OR_RETURN(const std::size_t slot, member<std::size_t>(request, "slot"));
+  if (slot >= layout_->input_slots || slot >= layout_->output_slots) {
+    return out_of_range(fmt::format("slot {} of {}", slot, layout_->input_slots));
+  }
+  SlotSink sink(layout_->outputs.size());
+  sink.aim(output_slot(*layout_, arena_.bytes(), slot));
+  sink.poison();
+  const std::vector<TensorView> inputs = slot_views(*layout_, arena_.bytes(), slot);
+  const std::int64_t start_ns = now_ns();
+  const Status status = adapted_->infer(inputs, sink);
+  const std::int64_t infer_ns = now_ns() - start_ns;
+  if (const std::size_t needed = sink.missing_capacity_bytes(); needed > 0) {
+    return Json{{"slot", slot}, {"needed_output_bytes", needed}};
+  }
+  RETURN_IF_ERROR(status);
+  return Json{{"slot", slot}, {"infer_ns", infer_ns}};
+}
+
+Result<loadgen::ClosedLoopSettings> Server::loop_settings(const Json& request) const {
+  loadgen::ClosedLoopSettings settings;
+  ASSIGN_OR_RETURN(settings.clients, member<std::uint32_t>(request, "clients"));
+  ASSIGN_OR_RETURN(settings.iterations, member<std::uint64_t>(request, "iterations"));
+  ASSIGN_OR_RETURN(settings.exact_iterations, member<bool>(request, "exact_iterations"));
+  ASSIGN_OR_RETURN(settings.min_samples, member<std::uint64_t>(request, "min_samples"));
+  ASSIGN_OR_RETURN(settings.max_duration_ns, member<std::int64_t>(request, "max_duration_ns"));
+  ASSIGN_OR_RETURN(settings.seed, member<std::uint64_t>(request, "seed"));
+  settings.repeat_input = request.value("repeat_input", false);
+  settings.load_start_ns = load_start_ns_;
+  settings.min_duration_ns = request.value("min_duration_ns", settings.min_duration_ns);
+  if (request.value("skip_warmup", false)) settings.warmup.cap_ns = settings.warmup.floor_ns = 0;
+  return settings;
+}
+
+Result<Json> Server::measure(const Json& request, int /*fd*/) {
+  if (!runtime_ || !layout_ || record_.bytes().empty()) {
+    return failed_precondition("measure needs load, arena and record first");
+  }
+  ASSIGN_OR_RETURN(const loadgen::ClosedLoopSettings settings, loop_settings(request));
+  ASSIGN_OR_RETURN(const std::uint64_t capacity, member<std::uint64_t>(request, "exact_capacity"));
+  ASSIGN_OR_RETURN(const std::size_t kept, member<std::size_t>(request, "kept_per_client"));
+  if (settings.clients * (kept + 1) > layout_->output_slots) {
+    return invalid_argument(
+        fmt::format("{} clients that keep {} outputs each need more than {} slots",
+                    settings.clients, kept, layout_->output_slots));
+  }
+  ASSIGN_OR_RETURN(loadgen::Recorder recorder,
+                   loadgen::Recorder::create(record_.bytes(), {settings.clients, capacity}));
+  loadgen::QueryOrder order =
+      settings.repeat_input ? loadgen::QueryOrder::repeated(0)
+                            : loadgen::QueryOrder::shuffled(
+                                  static_cast<std::uint32_t>(layout_->input_slots), settings.seed);
+  BackendTarget target(*runtime_, *layout_, arena_.bytes(), std::move(order),
+                       {settings.clients, kept, settings.seed, adaptation_});
+  WindowObserver observer(*this);
+  RETURN_IF_ERROR(
+      loadgen::run_closed_loop(target, settings, recorder, std::stop_token(), &observer));
+  Json calls = Json::array();
+  for (const KeptCall& call : target.kept_calls()) {
+    calls.push_back({{"query", call.query},
+                     {"input_slot", call.input_slot},
+                     {"output_slot", call.output_slot}});
+  }
+  const host::ConversionCounts conversions = target.conversions();
+  return Json{{"kept", calls},
+              {"host", observer.host(settings.clients)},
+              {"instance_wait_ns", target.instance_wait_ns()},
+              {"conversion",
+               {{"calls", conversions.calls},
+                {"tensors", conversions.tensors},
+                {"input_ns", conversions.input_ns},
+                {"output_ns", conversions.output_ns}}}};
+}
+
+Result<Json> Server::exercise(const Json& request, int /*fd*/) {
+  if (!runtime_ || !layout_) return failed_precondition("exercise needs load and arena first");
+  ExerciseSettings settings;
+  ASSIGN_OR_RETURN(settings.calls, member<std::uint64_t>(request, "calls"));
+  ASSIGN_OR_RETURN(settings.clients, member<std::uint32_t>(request, "clients"));
+  ASSIGN_OR_RETURN(settings.seed, member<std::uint64_t>(request, "seed"));
+  ASSIGN_OR_RETURN(settings.max_duration_ns, member<std::int64_t>(request, "max_duration_ns"));
+  settings.rows = runtime_->loaded_batch_size();
+  settings.class_output = request.value("class_output", std::int64_t{-1});
+  settings.record = request.value("record", false);
+  settings.in_order = request.value("in_order", false);
+  std::size_t needed_bytes = 0;
+  const Result<check::CallDifferences> counted =
+      worker::exercise(*runtime_, adaptation_, *layout_, arena_.bytes(), settings, needed_bytes);
+  if (needed_bytes > 0) return Json{{"needed_output_bytes", needed_bytes}};
+  RETURN_IF_ERROR(counted.status());
+  return Json{{"differences", check::to_json(*counted)}};
+}
+
+Result<Json> Server::harness(const Json& /*request*/, int /*fd*/) {
+  if (!runtime_ || !layout_) return failed_precondition("harness needs load and arena first");
+  BackendTarget target(*runtime_, *layout_, arena_.bytes(), loadgen::QueryOrder::repeated(0),
+                       {1, 0, 0, adaptation_});
+  ASSIGN_OR_RETURN(const loadgen::HarnessOverhead overhead, loadgen::measure_harness(target));
+  return Json{{"harness", loadgen::to_json(overhead)}};
+}
+
+}  // namespace assay::worker

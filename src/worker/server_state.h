@@ -1,0 +1,77 @@
+#pragma once
+
+// The worker's operations, by name. Internal to worker: server.cc has the loop and what opens a
+// backend, server_compile.cc what makes artifacts, server_runtime.cc what runs them.
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+
+#include "base/json.h"
+#include "base/result.h"
+#include "host/backend.h"
+#include "loadgen/closed_loop.h"
+#include "worker/channel.h"
+#include "worker/layout.h"
+#include "worker/shared_memory.h"
+
+namespace assay::worker {
+
+// A member of `json` by type, or the error that says what is missing. For bool, std::string, Json,
+// std::int64_t, std::uint32_t and std::uint64_t.
+template <typename T>
+Result<T> member(const Json& json, const char* key);
+
+class Server {
+ public:
+  explicit Server(Channel channel) : channel_(std::move(channel)) {}
+
+  int run();
+
+  // Sends an event; with `wants_reply` waits for the controller's answer.
+  Result<Json> event(Json body, bool wants_reply);
+
+ private:
+  using Handler = Result<Json> (Server::*)(const Json& request, int fd);
+  static const std::map<std::string, Handler>& handlers();
+
+  Result<Json> dispatch(const Message& message);
+  Result<Json> hello(const Json& request, int fd);
+  Result<Json> open(const Json& request, int fd);
+  Result<Json> probe(const Json& request, int fd);
+  Result<Json> interact_profile(const Json& request, int fd);
+  Result<Json> pre_optimize(const Json& request, int fd);
+  Result<Json> best_batch_size(const Json& request, int fd);
+  Result<Json> compile(const Json& request, int fd);
+  Result<Json> load(const Json& request, int fd);
+  Result<Json> arena(const Json& request, int fd);
+  Result<Json> record(const Json& request, int fd);
+  Result<Json> infer(const Json& request, int fd);
+  Result<Json> measure(const Json& request, int fd);
+  Result<Json> exercise(const Json& request, int fd);
+  Result<Json> harness(const Json& request, int fd);
+  Result<Json> close(const Json& request, int fd);
+
+  Result<host::CompileBackend*> compiler();
+  Result<host::RuntimeBackend*> runtime();
+  Status plan_adaptation(const Json& request);
+  Result<loadgen::ClosedLoopSettings> loop_settings(const Json& request) const;
+
+  Channel channel_;
+  std::mutex sending_;
+  bool leaving_ = false;
+  std::optional<host::Library> library_;
+  std::optional<host::CompileBackend> compiler_;
+  std::optional<host::RuntimeBackend> runtime_;
+  std::int64_t load_start_ns_ = 0;
+  host::Adaptation adaptation_;
+  std::unique_ptr<host::AdaptedRuntime> adapted_;
+  std::optional<ArenaLayout> layout_;
+  SharedMemory arena_;
+  SharedMemory record_;
+};
+
+}  // namespace assay::worker
