@@ -45,7 +45,7 @@ class OutputWriter {
  public:
   // `outputs`: per-sample specs, concrete, in the model's order. Nothing appears at `path` before
   // finish(); what is written until then is beside it and goes when the writer does.
-  static Result<OutputWriter> open(const std::filesystem::path& path, StoreIdentity identity,
+  static Result<OutputWriter> open(const std::filesystem::path& path, const StoreIdentity& identity,
                                    std::vector<TensorSpec> outputs, std::uint64_t sample_count);
   OutputWriter(OutputWriter&&) noexcept;
   OutputWriter& operator=(OutputWriter&&) noexcept;

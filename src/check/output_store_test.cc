@@ -15,6 +15,7 @@
 #include "check/numeric.h"
 #include "check/store_format.h"
 
+// libFuzzer gives the name. NOLINTNEXTLINE(readability-identifier-naming)
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size_bytes);
 
 namespace assay::check {

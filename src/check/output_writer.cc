@@ -63,7 +63,8 @@ Status write_marked(PartialFile& file, std::uint64_t offset, std::span<const std
 
 }  // namespace
 
-Result<OutputWriter> OutputWriter::open(const std::filesystem::path& path, StoreIdentity identity,
+Result<OutputWriter> OutputWriter::open(const std::filesystem::path& path,
+                                        const StoreIdentity& identity,
                                         std::vector<TensorSpec> outputs,
                                         std::uint64_t sample_count) {
   if (sample_count == 0) return invalid_argument("no samples");

@@ -137,7 +137,7 @@ Status EvaluationRun::keep_raw() {
   Json kept = Json::array();
   if (pass_) RETURN_IF_ERROR(keep_outputs(store_path(), folder, kept));
   RETURN_IF_ERROR(keep_latencies(records_, folder, kept));
-  raw_json_ = JsonValue(std::move(kept));
+  raw_json_ = JsonValue(kept);
   return ok_status();
 }
 

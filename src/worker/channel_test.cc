@@ -44,10 +44,10 @@ TEST(Channel, DescriptorTravelsWithItsMessage) {
   const auto ends = socket_pair();
   Channel a(ends[0]);
   Channel b(ends[1]);
-  SharedMemory memory = SharedMemory::create(4096).value();
+  const SharedMemory memory = SharedMemory::create(4096).value();
   memory.bytes()[7] = std::byte{42};
   ASSERT_THAT(a.send(Json::object(), memory.fd()), IsOk());
-  Message message = b.receive(soon()).value();
+  const Message message = b.receive(soon()).value();
   ASSERT_GE(message.fd, 0);
   EXPECT_EQ(SharedMemory::attach(message.fd, 4096).value().bytes()[7], std::byte{42});
 }

@@ -8,6 +8,7 @@ extern "C" {
 #endif
 
 /* One line of the layout: a struct (field "") with its size, or a field with offset and size. */
+/* NOLINTNEXTLINE(readability-identifier-naming): a name of C */
 typedef struct layout_row {
   const char* type;
   const char* field;
