@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <nlohmann/json.hpp>
 #include <utility>
@@ -77,7 +78,7 @@ void CallDifferences::add(const CallDifferences& other) {
   const std::size_t room = kKeptRows - std::min(kKeptRows, rows.size());
   rows.insert(rows.end(), other.rows.begin(),
               other.rows.begin() + static_cast<std::ptrdiff_t>(std::min(room, other.rows.size())));
-  sequence_crc = other.sequence_crc;
+  if (call_crcs.empty()) call_crcs = other.call_crcs;
 }
 
 struct StabilityCounter::State {
@@ -88,12 +89,14 @@ struct StabilityCounter::State {
   std::vector<double> scores, expected_scores;
   CallDifferences sums;
 
-  void extend_sequence(const CallFacts& facts, Views got) {
-    if (facts.call >= kSequenceCalls) return;
+  void keep_crc(Views got) {
+    if (sums.call_crcs.size() >= kKeptCrcs) return;
+    std::uint32_t crc = 0;
     for (const TensorView& output : got) {
-      const std::uint32_t link[2] = {sums.sequence_crc, crc32_of(output.bytes)};
-      sums.sequence_crc = crc32_of(std::as_bytes(std::span(link)));
+      const std::array<std::uint32_t, 2> link = {crc, crc32_of(output.bytes)};
+      crc = crc32_of(std::as_bytes(std::span(link)));
     }
+    sums.call_crcs.push_back(crc);
   }
 
   void count_pattern(const CallFacts& facts, Views got) {
@@ -188,7 +191,7 @@ Status StabilityCounter::add(const CallFacts& facts, std::span<const TensorView>
   }
   ++state.sums.calls;
   if (facts.input_changed) ++state.sums.inputs_changed;
-  state.extend_sequence(facts, got);
+  state.keep_crc(got);
   if (!equal(wanted, got)) return state.add_differing(facts, got);
   if (state.sums.first_differing) ++state.sums.agreeing_after_first;
   return ok_status();

@@ -46,13 +46,13 @@ struct CallDifferences {
   std::optional<std::uint64_t> first_differing;  // number of the first differing call
   std::uint64_t agreeing_after_first = 0;        // calls after it that agree
   std::vector<OutputDifference> outputs;
-  std::vector<RowDifference> rows;  // the first kKeptRows
-  std::uint32_t sequence_crc = 0;   // over the outputs of the first kSequenceCalls calls, in order
+  std::vector<RowDifference> rows;       // the first kKeptRows
+  std::vector<std::uint32_t> call_crcs;  // over the outputs of the first kKeptCrcs calls
 
   void add(const CallDifferences& other);
 };
 inline constexpr std::size_t kKeptRows = 256;
-inline constexpr std::uint64_t kSequenceCalls = 64;
+inline constexpr std::size_t kKeptCrcs = 64;
 
 Json to_json(const CallDifferences& differences);
 Result<CallDifferences> call_differences_from_json(const Json& json);

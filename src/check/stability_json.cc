@@ -49,7 +49,7 @@ CallDifferences parse(const Json& json) {
                            row.at("row").get<std::uint64_t>(),
                            row.at("output").get<std::uint64_t>()});
   }
-  result.sequence_crc = json.at("sequence_crc").get<std::uint32_t>();
+  result.call_crcs = json.at("call_crcs").get<std::vector<std::uint32_t>>();
   return result;
 }
 
@@ -74,7 +74,7 @@ Json to_json(const CallDifferences& differences) {
               {"agreeing_after_first", differences.agreeing_after_first},
               {"outputs", outputs},
               {"rows", rows},
-              {"sequence_crc", differences.sequence_crc}};
+              {"call_crcs", differences.call_crcs}};
 }
 
 Result<CallDifferences> call_differences_from_json(const Json& json) {

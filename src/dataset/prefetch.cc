@@ -12,69 +12,10 @@
 #include <thread>
 #include <utility>
 
+#include "dataset/placement.h"
+
 namespace assay::dataset {
 namespace {
-
-// How one input of a sample lies in the batch: `runs` pieces of `run_bytes`, which are
-// batch_size * run_bytes apart in the batch and together in the sample.
-struct Placement {
-  std::size_t runs = 1;
-  std::size_t run_bytes = 0;
-  bool batched = true;
-
-  std::size_t sample_bytes() const { return runs * run_bytes; }
-  // Whether a sample can be decoded straight into its place.
-  bool direct() const { return batched && runs == 1; }
-};
-
-Result<Placement> place(const TensorSpec& spec, std::optional<std::size_t> axis) {
-  ASSIGN_OR_RETURN(const std::size_t bytes, byte_size(spec));
-  if (!axis) return Placement{1, bytes, false};
-  if (*axis == 0 && spec.shape.empty()) return Placement{1, bytes, true};
-  if (*axis >= spec.shape.size()) {
-    return invalid_argument(
-        fmt::format("batch axis {} is outside input {}", *axis, to_string(spec)));
-  }
-  std::size_t runs = 1;
-  for (std::size_t i = 0; i < *axis; ++i) runs *= static_cast<std::size_t>(spec.shape[i]);
-  return Placement{runs, runs == 0 ? 0 : bytes / runs, true};
-}
-
-Result<std::vector<Placement>> place_all(const Dataset& dataset, const PrefetchOptions& options) {
-  const auto specs = dataset.specs();
-  if (!options.batch_axes.empty() && options.batch_axes.size() != specs.size()) {
-    return invalid_argument(
-        fmt::format("{} batch axes for {} inputs", options.batch_axes.size(), specs.size()));
-  }
-  std::vector<Placement> placements;
-  for (std::size_t i = 0; i < specs.size(); ++i) {
-    const std::optional<std::size_t> axis =
-        options.batch_axes.empty() ? std::optional<std::size_t>(0) : options.batch_axes[i];
-    ASSIGN_OR_RETURN(const Placement placement, place(specs[i], axis));
-    placements.push_back(placement);
-  }
-  return placements;
-}
-
-Status check_slots(const std::vector<BatchBuffers>& slots, const Dataset& dataset,
-                   const std::vector<Placement>& placements, std::size_t batch_size) {
-  if (slots.empty()) return invalid_argument("no slot to decode into");
-  for (const BatchBuffers& slot : slots) {
-    if (slot.size() != placements.size()) {
-      return invalid_argument(
-          fmt::format("a slot has {} buffers for {} inputs", slot.size(), placements.size()));
-    }
-    for (std::size_t i = 0; i < slot.size(); ++i) {
-      const std::size_t wanted =
-          placements[i].sample_bytes() * (placements[i].batched ? batch_size : 1);
-      if (slot[i].size() == wanted) continue;
-      return invalid_argument(
-          fmt::format("slot for input {} at batch {} has {} bytes, {} are wanted",
-                      to_string(dataset.specs()[i]), batch_size, slot[i].size(), wanted));
-    }
-  }
-  return ok_status();
-}
 
 // A batch that is being decoded, or decoded and not yet taken.
 struct Pending {
@@ -199,8 +140,6 @@ class Prefetcher final : public BatchSource {
     if (pending.remaining == 0) batch_ready_.notify_all();
   }
 
-  using Scratch = std::vector<std::vector<std::byte>>;
-
   struct Outcome {
     std::size_t failed_at = 0;
     Status status;
@@ -210,7 +149,8 @@ class Prefetcher final : public BatchSource {
   Outcome decode(const Batch& batch, const Claim& claim, Scratch& scratch) {
     for (std::size_t i = claim.first; i < claim.first + claim.count; ++i) {
       try {
-        Status status = decode_sample(batch, i, scratch);
+        Status status = decode_into(dataset_, batch.first + i, placements_, options_.batch_size, i,
+                                    slots_[batch.slot], scratch);
         if (!status.ok()) return {i, std::move(status)};
       } catch (const std::exception& error) {
         return {i, internal_error(fmt::format("sample \"{}\": {}",
@@ -218,38 +158,6 @@ class Prefetcher final : public BatchSource {
       }
     }
     return {};
-  }
-
-  Status decode_sample(const Batch& batch, std::size_t position, Scratch& scratch) {
-    const BatchBuffers& slot = slots_[batch.slot];
-    std::vector<std::span<std::byte>> into(placements_.size());
-    for (std::size_t i = 0; i < placements_.size(); ++i) {
-      const std::size_t bytes = placements_[i].sample_bytes();
-      if (placements_[i].direct()) {
-        into[i] = slot[i].subspan(position * bytes, bytes);
-      } else {
-        scratch[i].resize(bytes);
-        into[i] = scratch[i];
-      }
-    }
-    RETURN_IF_ERROR(dataset_.read(batch.first + position, into));
-    for (std::size_t i = 0; i < placements_.size(); ++i) {
-      if (!placements_[i].direct()) scatter(placements_[i], into[i], position, slot[i]);
-    }
-    return ok_status();
-  }
-
-  void scatter(const Placement& placement, std::span<const std::byte> sample, std::size_t position,
-               std::span<std::byte> batch) const {
-    if (!placement.batched) {
-      if (position == 0) std::ranges::copy(sample, batch.begin());
-      return;
-    }
-    for (std::size_t run = 0; run < placement.runs; ++run) {
-      const auto piece = sample.subspan(run * placement.run_bytes, placement.run_bytes);
-      const std::size_t at = (run * options_.batch_size + position) * placement.run_bytes;
-      std::ranges::copy(piece, batch.begin() + static_cast<std::ptrdiff_t>(at));
-    }
   }
 
   void pad(const Batch& batch) const {
@@ -299,7 +207,7 @@ Result<std::unique_ptr<BatchSource>> BatchSource::start(const Dataset& dataset,
     return invalid_argument(fmt::format("samples {} to {} of {}", options.first,
                                         options.first + options.count, dataset.size()));
   }
-  ASSIGN_OR_RETURN(std::vector<Placement> placements, place_all(dataset, options));
+  ASSIGN_OR_RETURN(std::vector<Placement> placements, place_all(dataset, options.batch_axes));
   RETURN_IF_ERROR(check_slots(slots, dataset, placements, options.batch_size));
   return std::unique_ptr<BatchSource>(
       std::make_unique<Prefetcher>(dataset, std::move(slots), options, std::move(placements)));

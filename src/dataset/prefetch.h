@@ -59,4 +59,11 @@ class BatchSource {
   virtual void cancel() = 0;
 };
 
+// Decodes these samples, in this order, into one batch of their number; `batch_axes` as above. Any
+// thread. kInvalidArgument for buffers of the wrong sizes, kOutOfRange for a sample that is not
+// there.
+Status decode_samples(const Dataset& dataset, std::span<const std::size_t> samples,
+                      const std::vector<std::optional<std::size_t>>& batch_axes,
+                      const BatchBuffers& batch);
+
 }  // namespace assay::dataset

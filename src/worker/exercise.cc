@@ -146,7 +146,8 @@ class Series {
   }
 
   std::uint64_t slot_of(std::uint64_t call) const {
-    return settings_->in_order ? call % slots_ : order_.slot(call);
+    const std::vector<std::uint64_t>& order = settings_->order;
+    return order.empty() ? order_.slot(call) : order[call % order.size()];
   }
 
   Status run_calls(std::uint32_t client, Caller& caller, Share& share) {
@@ -206,6 +207,11 @@ Result<check::CallDifferences> exercise(host::RuntimeBackend& runtime,
       layout.output_slots < layout.input_slots + settings.clients) {
     return invalid_argument(fmt::format("{} callers, {} batches and {} output slots",
                                         settings.clients, layout.input_slots, layout.output_slots));
+  }
+  for (const std::uint64_t slot : settings.order) {
+    if (slot >= layout.input_slots) {
+      return out_of_range(fmt::format("slot {} of {}", slot, layout.input_slots));
+    }
   }
   Series series(runtime, adaptation, layout, arena, settings);
   if (settings.record) {

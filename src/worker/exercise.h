@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <vector>
 
 #include "base/result.h"
 #include "check/stability.h"
@@ -21,8 +22,9 @@ struct ExerciseSettings {
   std::int64_t rows = 1;      // samples in a batch
   std::int64_t class_output = -1;
   std::int64_t max_duration_ns = 0;  // no call begins later than this after the first
-  bool record = false;    // instead: run every slot once and leave its outputs as those expected
-  bool in_order = false;  // slots 0, 1, 2, ... instead of a seeded shuffle
+  bool record = false;  // instead: run every slot once and leave its outputs as those expected
+  // The slots to call, again and again, instead of a seeded shuffle of all.
+  std::vector<std::uint64_t> order;
 };
 
 // Output slot i holds what input slot i must give; behind them each caller has one of its own.

@@ -199,7 +199,7 @@ Result<Json> Server::exercise(const Json& request, int /*fd*/) {
   settings.rows = runtime_->loaded_batch_size();
   settings.class_output = request.value("class_output", std::int64_t{-1});
   settings.record = request.value("record", false);
-  settings.in_order = request.value("in_order", false);
+  settings.order = request.value("order", std::vector<std::uint64_t>());
   std::size_t needed_bytes = 0;
   const Result<check::CallDifferences> counted =
       worker::exercise(*runtime_, adaptation_, *layout_, arena_.bytes(), settings, needed_bytes);
