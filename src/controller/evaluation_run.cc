@@ -41,7 +41,7 @@ EvaluationRun::EvaluationRun(Setup setup, const RunEnvironment& environment)
   }
   warnings_ = setup_.plan.warnings;
   notes_ = setup_.plan.notes;
-  numeric_json_ = performance_json_ = raw_json_ = JsonValue(Json::array());
+  numeric_json_ = stability_json_ = performance_json_ = raw_json_ = JsonValue(Json::array());
 }
 
 void EvaluationRun::begin(const std::string& phase) {
@@ -126,7 +126,7 @@ Status EvaluationRun::execute() {
     run_reference();
     run_accuracy();
     run_numeric();
-    skip("stability", "the stability matrix comes later");
+    run_stability_matrix();
     run_performance();
   }
   return setup_.plan.request.keep_raw ? keep_raw() : ok_status();
@@ -162,19 +162,23 @@ void EvaluationRun::run_pre_optimize() {
   }
 }
 
-void EvaluationRun::run_compile() {
-  if (stopped() || !probe_) return skip("compile", "the backend is not available");
-  begin("compile");
-  const std::string key = step_key({});
-  if (resume_compile(key)) return;
+CompileRequest EvaluationRun::compile_request() const {
   const dataset::Dataset* calibration = setup_.data->calibration();
   CompileRequest request;
   request.configs = configs_;
   request.artifact_folder = setup_.folder / "artifact";
   request.calibration = calibration != nullptr ? calibration : setup_.data.get();
   request.calibration_disjoint = calibration != nullptr;
+  return request;
+}
+
+void EvaluationRun::run_compile() {
+  if (stopped() || !probe_) return skip("compile", "the backend is not available");
+  begin("compile");
+  const std::string key = step_key({});
+  if (resume_compile(key)) return;
   PhaseResult<Compiled> compiled =
-      compile_model(session_, setup_.manifest, request, *environment_->observer);
+      compile_model(session_, setup_.manifest, compile_request(), *environment_->observer);
   compiled_ = std::move(compiled.value);
   if (compiled_) {
     compile_json_ = JsonValue(compile_json(*compiled_, compiled.record));
@@ -182,7 +186,7 @@ void EvaluationRun::run_compile() {
       setup_.plan.batch_sizes = *compiled_->best_batch_sizes;
       notes_.emplace_back("The backend's own batch sizes replace the workload's.");
     }
-    if (calibration == nullptr && probe_->need_quant) {
+    if (setup_.data->calibration() == nullptr && probe_->need_quant) {
       notes_.emplace_back("Calibrated on evaluation data: the data set has no samples apart.");
     }
     note_in_journal("compile", key, compiled_journal_json(*compiled_, compiled.record));

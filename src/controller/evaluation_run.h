@@ -17,6 +17,7 @@
 #include "controller/records.h"
 #include "controller/reference.h"
 #include "controller/run.h"
+#include "controller/stability.h"
 #include "controller/steps.h"
 #include "dataset/dataset.h"
 #include "host/manifest.h"
@@ -71,9 +72,12 @@ class EvaluationRun {
 
   void run_pre_optimize();
   void run_compile();
+  CompileRequest compile_request() const;
   void run_reference();
   void run_accuracy();
   void run_numeric();
+  void run_stability_matrix();
+  StabilityRequest stability_request() const;
   void run_performance();
   void measure_harness_overhead();
   bool needs_outputs() const;
@@ -125,6 +129,7 @@ class EvaluationRun {
   std::optional<Result<check::NumericReport>> comparison_;  // made when first asked for
   JsonValue accuracy_json_;
   JsonValue numeric_json_;
+  JsonValue stability_json_;
   JsonValue performance_json_;
   JsonValue harness_json_;
   JsonValue raw_json_;

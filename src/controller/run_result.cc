@@ -61,8 +61,7 @@ Json EvaluationRun::result(std::int64_t wall_ns, const std::string& started_utc)
       {"warnings", texts(warnings_)},
       {"notes", texts(notes_)},
       {"not_tested",
-       {{{"what", "stability"}, {"why", "the stability matrix comes later"}},
-        {{"what", "scenarios"},
+       {{{"what", "scenarios"},
          {"why", "open-loop load patterns come later; the closed loop of clients is measured"}},
         {{"what", "QS mode"},
          {"why", "the serving runtime comes later; performance is measured through predict"}}}},
@@ -72,7 +71,7 @@ Json EvaluationRun::result(std::int64_t wall_ns, const std::string& started_utc)
       {"compile", compile_json_.get()},
       {"accuracy", accuracy_json_.get()},
       {"numeric", numeric_json_.get()},
-      {"stability", Json::array()},
+      {"stability", stability_json_.get()},
       {"performance", performance_json_.get()},
       {"vendor_claim", Json::array()},
       {"harness", harness_json_.get()},
@@ -84,11 +83,6 @@ Json EvaluationRun::result(std::int64_t wall_ns, const std::string& started_utc)
 Json EvaluationRun::criteria_json() const {
   Json list = Json::array();
   for (const Criterion& criterion : criteria_) list.push_back(to_json(criterion));
-  if (!setup_.plan.workload.compile_only) {
-    list.push_back(
-        to_json(Criterion{"stability", "not_judged", "not tested", "stable within the noise floor",
-                          "the stability matrix comes later"}));
-  }
   return list;
 }
 
@@ -96,6 +90,11 @@ Json EvaluationRun::reproduce_json() const {
   Json list = Json::array();
   list.push_back(
       {{"what", "the whole run"}, {"command", workload::command_line(setup_.plan.request)}});
+  for (const Json& axis : stability_json_.get()) {
+    if (axis.value("verdict", "") != "unstable") continue;
+    list.push_back({{"what", fmt::format("the stability axis {}", axis.value("axis", ""))},
+                    {"command", axis.value("command", "")}});
+  }
   for (const Json& row : performance_json_.get()) {
     list.push_back({{"what", fmt::format("the row of batch size {}", row.value("batch_size", 0))},
                     {"command", row.value("command", "")}});

@@ -81,13 +81,14 @@ Result<Json> Session::call_unbounded(const std::string& op, Json arguments, int 
 }
 
 Result<LoadedModel> Session::load(const CompiledModel& model, std::int64_t batch_size,
-                                  const std::vector<TensorSpec>& inputs) {
+                                  const std::vector<TensorSpec>& inputs, bool new_handle) {
   ASSIGN_OR_RETURN(const Json answer, call("load",
                                            Json{{"configs", model.configs},
                                                 {"compile_result", model.compile_result},
                                                 {"artifact_folder", model.artifact_folder.string()},
                                                 {"batch_size", batch_size},
-                                                {"caller_inputs", worker::to_json(inputs)}},
+                                                {"caller_inputs", worker::to_json(inputs)},
+                                                {"new_handle", new_handle}},
                                            kLoadTimeout));
   return read_loaded(answer);
 }

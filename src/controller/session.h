@@ -62,9 +62,10 @@ class Session {
   // For calls that may take as long as they like, unless the user set a timeout.
   Result<Json> call_unbounded(const std::string& op, Json arguments, int passed_fd = -1);
 
-  // `inputs`: the caller's tensors at the batch size asked for, -1 nowhere.
+  // `inputs`: the caller's tensors at the batch size asked for, -1 nowhere. `new_handle`: the one
+  // that the process has is closed, and another one made.
   Result<LoadedModel> load(const CompiledModel& model, std::int64_t batch_size,
-                           const std::vector<TensorSpec>& inputs);
+                           const std::vector<TensorSpec>& inputs, bool new_handle = false);
 
   // Makes an arena of this layout and gives it to the worker; the old one goes.
   Status share_arena(worker::ArenaLayout layout);

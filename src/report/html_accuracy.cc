@@ -249,29 +249,4 @@ std::string numeric_section(const Json& result) {
   return section("numeric", "Numeric difference", html);
 }
 
-std::string stability_section(const Json& result) {
-  HtmlTable table("Stability by axis", {{"Axis"},
-                                        {"N", true},
-                                        {"Differing", true},
-                                        {"Largest difference", true},
-                                        {"Label flips", true},
-                                        {"Rate at most (95 %)", true},
-                                        {"Suspected cause"}});
-  for (const Json& axis : list_at(result, "stability")) {
-    table.add_row({escape_html(words(string_at(axis, "axis"))), count_or_missing(axis, "n"),
-                   count_or_missing(axis, "differing"), number_or_missing(axis, "max_abs"),
-                   count_or_missing(axis, "label_flips"), share_of_elements(axis, "rate_upper_95"),
-                   escape_html(text_or_missing(axis, "suspected_cause"))});
-  }
-  if (!table.empty()) return section("stability", "Stability", table.html());
-  std::string why = "the stability matrix was not run";
-  for (const Json& item : list_at(result, "not_tested")) {
-    if (string_at(item, "what") == "stability") why = string_at(item, "why");
-  }
-  return section("stability", "Stability",
-                 paragraph("Not tested: " + why +
-                           ". Nothing here says that the same input always "
-                           "gives the same output."));
-}
-
 }  // namespace assay::report

@@ -74,6 +74,7 @@ class Planner {
 
   Result<Plan> run() {
     check_numbers();
+    choose_stability();
     check_answers();
     check_hardware();
     if (request_.task.empty() == request_.model.empty()) {
@@ -101,6 +102,16 @@ class Planner {
  private:
   void refuse(Status status) {
     if (!status.ok()) errors_.push_back(std::move(status));
+  }
+
+  void choose_stability() {
+    const std::string& asked = request_.stability;
+    Result<StabilityBudget> budget = parse_stability_budget(asked.empty() ? "quick" : asked);
+    if (budget.ok()) {
+      plan_.stability = *std::move(budget);
+    } else {
+      refuse(budget.status());
+    }
   }
 
   void check_numbers() {

@@ -14,6 +14,7 @@
 #include "model/model.h"
 #include "workload/model_info.h"
 #include "workload/signature.h"
+#include "workload/stability_budget.h"
 #include "workload/workload.h"
 
 namespace assay::workload {
@@ -42,6 +43,7 @@ struct RunRequest {
   bool keep_raw = false;
   std::optional<double> timeout_s;  // of each phase
   std::uint64_t seed = 1;
+  std::string stability;  // budget of the stability matrix; "": quick
 
   std::filesystem::path workloads_folder;       // holds <task>.json
   std::filesystem::path model_zoo_folder;       // holds <model>.json
@@ -76,6 +78,7 @@ struct Plan {
   std::vector<std::int64_t> batch_sizes;  // never empty, distinct, in the order asked
   Origin batch_sizes_origin = Origin::kDefault;
   bool generated_data = false;  // no data set: accuracy cannot be measured
+  StabilityBudget stability;
   int rounds = 3;  // times that each row is measured, in fresh processes where possible
   // Accuracy uses at least this many samples (all, when there are fewer), whatever data_percent
   // says.

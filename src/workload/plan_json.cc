@@ -26,6 +26,7 @@ Json to_json(const RunRequest& request) {
           {"strict", request.strict},
           {"keep_raw", request.keep_raw},
           {"timeout_s", or_null(request.timeout_s)},
+          {"stability", request.stability.empty() ? "quick" : request.stability},
           {"seed", request.seed}};
 }
 
@@ -90,6 +91,7 @@ std::string command_line(const RunRequest& request) {
   for (const std::string& set : request.set_options) option("--set", set);
   if (!request.answers_file.empty()) option("--answers", request.answers_file.native());
   number("--timeout", request.timeout_s);
+  if (!request.stability.empty()) option("--stability", request.stability);
   if (request.seed != RunRequest{}.seed) option("--seed", std::to_string(request.seed));
   flag("--interactive", request.interactive);
   flag("--compile_only", request.compile_only);

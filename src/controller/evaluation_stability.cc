@@ -1,0 +1,45 @@
+// The phase of an evaluation that asks whether the same input is always given the same answer.
+
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "controller/evaluation_run.h"
+#include "controller/stability_records.h"
+
+namespace assay::controller {
+
+StabilityRequest EvaluationRun::stability_request() const {
+  StabilityRequest request;
+  request.session = session_;
+  request.manifest = setup_.manifest;
+  request.model = {configs_, compiled_->compile_result, compiled_->artifact_folder};
+  request.compile = compile_request();
+  request.dataset = setup_.data.get();
+  request.samples = setup_.samples;
+  request.batch_axes = setup_.plan.model.batch_axes;
+  request.batch_sizes = setup_.plan.batch_sizes;
+  request.budget = setup_.plan.stability;
+  request.seed = setup_.plan.request.seed;
+  if (setup_.metric && setup_.metric->name.starts_with("top")) {
+    request.class_output = setup_.metric->output;
+  }
+  request.work_folder = setup_.folder / "stability";
+  return request;
+}
+
+void EvaluationRun::run_stability_matrix() {
+  if (stopped() || !setup_.plan.workload.test_stability) return skip("stability", "not asked for");
+  if (!compiled_) return skip("stability", "compile did not finish");
+  begin("stability");
+  PhaseResult<StabilityResult> done = run_stability(stability_request(), *environment_->observer);
+  if (done.value) {
+    stability_json_ = JsonValue(stability_json(*done.value, setup_.plan, *setup_.data));
+    if (!stopped()) {
+      criteria_.push_back(
+          stability_criterion(*done.value, setup_.plan.workload.criteria.stability));
+    }
+  }
+  finish(std::move(done.record));
+}
+
+}  // namespace assay::controller

@@ -1,0 +1,55 @@
+#pragma once
+
+// Starts workers for the stability matrix and has them exercise a model. Internal to controller.
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "check/stability.h"
+#include "controller/stability.h"
+#include "controller/stability_batches.h"
+
+namespace assay::controller {
+
+// Environment of a worker beside the manifest's own.
+using Environment = std::map<std::string, std::string>;
+
+struct ExerciseCall {
+  std::uint64_t calls = 0;
+  std::uint32_t callers = 1;
+  std::uint64_t seed = 0;
+  std::vector<std::uint64_t> order;  // empty: a seeded shuffle of all batches
+  double max_seconds = 0;
+};
+
+class StabilityRunner {
+ public:
+  explicit StabilityRunner(const StabilityRequest& request) : request_(&request) {}
+
+  bool stopped() const { return request_->session.stop != nullptr && *request_->session.stop; }
+
+  // A fresh process with the model loaded; `name` names its log.
+  Result<Session> open(const std::string& name, const CompiledModel& model, std::int64_t batch_size,
+                       const Environment& environment, LoadedModel& loaded);
+  // The same on a new handle of the same process.
+  Status reload(Session& session, const CompiledModel& model, std::int64_t batch_size);
+
+  Result<std::vector<TensorSpec>> input_specs(std::int64_t batch_size) const;
+  Result<KnownBatches> decode(const LoadedModel& loaded, Arrangement samples) const;
+
+  // Shares the batches and calls. `max_seconds` of 0: as long as an axis may take.
+  Result<check::CallDifferences> exercise(Session& session, const KnownBatches& batches,
+                                          const ExerciseCall& call);
+
+  // The outputs' CRCs of these calls on a fresh handle in a fresh process.
+  Result<std::vector<std::uint32_t>> replay(const std::string& name, const KnownBatches& batches,
+                                            std::vector<std::uint64_t> order,
+                                            const Environment& environment);
+
+ private:
+  const StabilityRequest* request_;
+};
+
+}  // namespace assay::controller
