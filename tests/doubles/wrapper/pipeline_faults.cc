@@ -1,0 +1,289 @@
+// Wrong pipelines: the backend works, but is fed with, or read as, something else than the model
+// wants. All work on the first input, a FLOAT32 picture of rank 4 with a batch in front; the model
+// info's preprocess says how it was normalised: (pixel - mean) / scale.
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+
+#include "fault.h"
+
+namespace wrapper {
+namespace {
+
+using assay::backend::DType;
+using assay::backend::Error;
+using assay::backend::TensorSpec;
+
+[[noreturn]] void refuse(const std::string& message) {
+  throw Error(ASSAY_INVALID_ARGUMENT, message);
+}
+
+// How the pictures of the first input lie, and how they were normalised.
+class Pictures {
+ public:
+  explicit Pictures(const FaultSetup& setup) {
+    const TensorSpec& input = setup.signature.inputs.at(0);
+    if (input.dtype != DType::kFloat32 || input.shape.size() != 4) {
+      refuse("faults of the pipeline need a FLOAT32 picture of rank 4, input \"" + input.name +
+             "\" has dtype " + std::to_string(static_cast<int>(input.dtype)) + " and rank " +
+             std::to_string(input.shape.size()));
+    }
+    read_layout(setup);
+    channels_ =
+        static_cast<std::size_t>(std::max<std::int64_t>(input.shape[channels_first_ ? 1 : 3], 0));
+    mean_ = read_numbers(setup, "mean", 0);
+    scale_ = read_numbers(setup, "scale", 1);
+  }
+
+  bool channels_first() const { return channels_first_; }
+  std::size_t channels() const { return channels_; }
+  double mean(std::size_t channel) const { return mean_[mean_.size() == 1 ? 0 : channel]; }
+  double scale(std::size_t channel) const { return scale_[scale_.size() == 1 ? 0 : channel]; }
+
+  // Pixels of one channel of one picture in a concrete array.
+  static std::size_t plane(const Array& array, bool channels_first) {
+    const auto& shape = array.shape();
+    return static_cast<std::size_t>(channels_first ? shape[2] * shape[3] : shape[1] * shape[2]);
+  }
+  std::size_t plane(const Array& array) const { return plane(array, channels_first_); }
+  std::size_t channel_of(const Array& array, std::size_t index) const {
+    return channels_first_ ? index / plane(array) % channels_ : index % channels_;
+  }
+  // Place of the same pixel in another channel.
+  std::size_t moved(const Array& array, std::size_t index, std::size_t to_channel) const {
+    const std::size_t stride = channels_first_ ? plane(array) : 1;
+    return index - channel_of(array, index) * stride + to_channel * stride;
+  }
+
+ private:
+  void read_layout(const FaultSetup& setup) {
+    std::string layout = setup.configs.text("interact_info.layout", "auto");
+    if (layout == "auto") layout = setup.configs.text("model_info.preprocess.layout", "");
+    if (layout.empty()) layout = setup.configs.text("model_info.layout", "NCHW");
+    if (layout != "NCHW" && layout != "NHWC") {
+      refuse("option layout: found \"" + layout + "\", accepted: NCHW, NHWC");
+    }
+    channels_first_ = layout == "NCHW";
+  }
+
+  std::vector<double> read_numbers(const FaultSetup& setup, const char* name,
+                                   double otherwise) const {
+    const std::string prefix = std::string("model_info.preprocess.") + name + ".";
+    std::vector<double> numbers;
+    while (setup.configs.has(prefix + std::to_string(numbers.size()))) {
+      numbers.push_back(setup.configs.number(prefix + std::to_string(numbers.size()), otherwise));
+    }
+    if (numbers.empty()) numbers.push_back(otherwise);
+    if (numbers.size() != 1 && numbers.size() != channels_) {
+      refuse("preprocess." + std::string(name) + " has " + std::to_string(numbers.size()) +
+             " numbers, the picture has " + std::to_string(channels_) + " channels");
+    }
+    return numbers;
+  }
+
+  bool channels_first_ = true;
+  std::size_t channels_ = 0;
+  std::vector<double> mean_;
+  std::vector<double> scale_;
+};
+
+void want_channels(const char* fault, const Pictures& pictures, bool fits, const char* wanted) {
+  if (fits) return;
+  refuse(std::string("fault ") + fault + " needs a picture of " + wanted + ", this one has " +
+         std::to_string(pictures.channels()));
+}
+
+// A fault that feeds the wrapped backend with other pictures than the caller gave.
+class InputFault : public Fault {
+ public:
+  explicit InputFault(const FaultSetup& setup) : pictures_(setup) {}
+  void infer(const Call& call) final {
+    std::vector<Array> inputs = call.copied_inputs();
+    change(inputs.at(0));
+    call.deliver(call.compute(inputs));
+  }
+
+ protected:
+  virtual void change(Array& pictures) const = 0;
+  const Pictures& pictures() const { return pictures_; }
+
+ private:
+  Pictures pictures_;
+};
+
+// Channels 0 and 2 of the pixels are swapped before they are normalised.
+class Bgr : public InputFault {
+ public:
+  explicit Bgr(const FaultSetup& setup) : InputFault(setup) {
+    want_channels("bgr", pictures(), pictures().channels() == 3, "3 channels");
+  }
+
+ protected:
+  void change(Array& array) const override {
+    const Array given = array;
+    change_each(array, [&](double value, std::size_t i) {
+      const std::size_t to = pictures().channel_of(given, i);
+      const std::size_t from = 2 - to;
+      if (from == to) return value;
+      const double other = value_at(given, pictures().moved(given, i, from));
+      if (pictures().mean(from) == pictures().mean(to) &&
+          pictures().scale(from) == pictures().scale(to)) {
+        return other;
+      }
+      const double pixel = other * pictures().scale(from) + pictures().mean(from);
+      return (pixel - pictures().mean(to)) / pictures().scale(to);
+    });
+  }
+};
+
+// Pixels are normalised as (pixel - mean) / scale by other figures than the model info's.
+class Renormalised : public InputFault {
+ public:
+  struct Figures {
+    std::vector<double> mean;
+    std::vector<double> scale;
+  };
+
+  Renormalised(const FaultSetup& setup, const char* fault,
+               Figures (*figures_for)(std::size_t channels))
+      : InputFault(setup), figures_(figures_for(pictures().channels())) {
+    for (std::size_t c = 0; c < pictures().channels(); ++c) {
+      if (figures_.mean[c] != pictures().mean(c) || figures_.scale[c] != pictures().scale(c)) {
+        return;
+      }
+    }
+    refuse(std::string("fault ") + fault + " would be none: this is how the model is fed");
+  }
+
+ protected:
+  void change(Array& array) const override {
+    change_each(array, [&](double value, std::size_t i) {
+      const std::size_t channel = pictures().channel_of(array, i);
+      const double pixel = value * pictures().scale(channel) + pictures().mean(channel);
+      return (pixel - figures_.mean[channel]) / figures_.scale[channel];
+    });
+  }
+
+ private:
+  Figures figures_;
+};
+
+Renormalised::Figures bytes_figures(std::size_t channels) {
+  return {std::vector<double>(channels, 0), std::vector<double>(channels, 1)};
+}
+
+Renormalised::Figures unit_figures(std::size_t channels) {
+  return {std::vector<double>(channels, 0), std::vector<double>(channels, 255)};
+}
+
+// ImageNet's figures for pictures in 0..1; a grey picture takes those of the mean of its channels.
+Renormalised::Figures imagenet_figures(std::size_t channels) {
+  Renormalised::Figures figures{{0.485, 0.456, 0.406}, {0.229, 0.224, 0.225}};
+  if (channels != 3) {
+    figures = {std::vector<double>(channels, 0.449), std::vector<double>(channels, 0.226)};
+  }
+  for (double& mean : figures.mean) mean *= 255;
+  for (double& scale : figures.scale) scale *= 255;
+  return figures;
+}
+
+template <Renormalised::Figures (*kFigures)(std::size_t)>
+std::unique_ptr<Fault> make_renormalised(const FaultSetup& setup) {
+  return std::make_unique<Renormalised>(setup, setup.configs.text("interact_info.fault").c_str(),
+                                        kFigures);
+}
+
+// The bytes of the other layout are taken for this one's.
+class WrongLayout : public InputFault {
+ public:
+  explicit WrongLayout(const FaultSetup& setup) : InputFault(setup) {
+    want_channels("layout", pictures(), pictures().channels() > 1, "more than one channel");
+  }
+
+ protected:
+  void change(Array& array) const override {
+    const Array given = array;
+    const std::size_t plane = pictures().plane(given);
+    const std::size_t channels = pictures().channels();
+    const std::size_t picture = plane * channels;
+    change_each(array, [&](double /*value*/, std::size_t i) {
+      const std::size_t at = i % picture;
+      const std::size_t from = pictures().channels_first() ? at % channels * plane + at / channels
+                                                           : at % plane * channels + at / plane;
+      return value_at(given, i / picture * picture + from);
+    });
+  }
+};
+
+// Calls change(row of doubles) for each row of the last dimension.
+void change_rows(Array& output, const std::function<void(std::vector<double>&)>& change) {
+  if (output.shape().empty() || output.element_count() == 0) return;
+  std::vector<double> row(static_cast<std::size_t>(output.shape().back()));
+  const Array given = output;
+  change_each(output, [&](double /*value*/, std::size_t i) {
+    if (i % row.size() == 0) {
+      for (std::size_t k = 0; k < row.size(); ++k) row[k] = value_at(given, i + k);
+      change(row);
+    }
+    return row[i % row.size()];
+  });
+}
+
+// Logits come as probabilities, probabilities as their logarithms. Which of the two an output holds
+// is told by its values: probabilities are not negative, and each row of them adds up to 1.
+class WrongActivation : public AnswerFault {
+ protected:
+  void change(Answer& answer, const Call& /*call*/) override {
+    for (auto& [index, output] : answer) {
+      bool probabilities = true;
+      Array probe = output;
+      change_rows(probe, [&](std::vector<double>& row) {
+        double sum = 0;
+        for (const double value : row) sum += value;
+        probabilities = probabilities && *std::min_element(row.begin(), row.end()) >= 0 &&
+                        std::abs(sum - 1) < 1e-3;
+      });
+      change_rows(output, probabilities ? take_logarithm : take_softmax);
+    }
+  }
+
+ private:
+  static void take_logarithm(std::vector<double>& row) {
+    for (double& value : row) value = std::log(std::max(value, 1e-30));
+  }
+  static void take_softmax(std::vector<double>& row) {
+    const double largest = *std::max_element(row.begin(), row.end());
+    double sum = 0;
+    for (double& value : row) sum += value = std::exp(value - largest);
+    for (double& value : row) value /= sum;
+  }
+};
+
+// What is said of class k is said of class k + 1; of the last one, of the first.
+class LabelShift : public AnswerFault {
+ protected:
+  void change(Answer& answer, const Call& /*call*/) override {
+    for (auto& [index, output] : answer) {
+      change_rows(output, [](std::vector<double>& row) {
+        std::rotate(row.begin(), row.end() - 1, row.end());
+      });
+    }
+  }
+};
+
+constexpr FaultRow kRows[] = {
+    {"bgr", make_fault_from<Bgr>},
+    {"range_255", make_renormalised<bytes_figures>},
+    {"range_1", make_renormalised<unit_figures>},
+    {"imagenet_norm", make_renormalised<imagenet_figures>},
+    {"layout", make_fault_from<WrongLayout>},
+    {"activation", make_fault<WrongActivation>},
+    {"label_shift", make_fault<LabelShift>},
+};
+
+}  // namespace
+
+std::span<const FaultRow> pipeline_faults() { return kRows; }
+
+}  // namespace wrapper

@@ -1,0 +1,188 @@
+// A backend that is the CPU backend with one fault: any ONNX model runs as it does there, through
+// its own tables, and interact_info.fault says what is wrong. "none" passes every call on as it
+// came. What each fault does stands at its class; WRAPPER.json has the options.
+//
+// The compiler's handle is the wrapped backend's own. The runtime's is a Runtime, so that an infer
+// can be changed. Submit is not offered: it would go past the fault.
+
+#include <algorithm>
+#include <cstring>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <utility>
+
+#include "assay/backend.hpp"
+#include "call.h"
+#include "fault.h"
+#include "wrapped.h"
+
+namespace wrapper {
+namespace {
+
+namespace backend = assay::backend;
+using backend::detail::guarded;
+
+constexpr const char* kHardwareType = "WRAPPER";
+
+// The parts of the wrapped backend's tables that this program knows; the rest is null.
+template <typename Table>
+Table known_part(const Table& table) {
+  Table known{};
+  std::memcpy(&known, &table, std::min<std::size_t>(table.struct_size, sizeof known));
+  known.struct_size = sizeof known;
+  return known;
+}
+
+const assay_compile_table& wrapped_compile() {
+  static const assay_compile_table kTable = known_part(*wrapped_plugin(nullptr).compile);
+  return kTable;
+}
+const assay_runtime_table& wrapped_runtime() {
+  static const assay_runtime_table kTable = known_part(*wrapped_plugin(nullptr).runtime);
+  return kTable;
+}
+
+// ---- compile ------------------------------------------------------------------------------------
+
+int32_t get_compile_traits(assay_compiler* compiler, assay_compile_traits* traits,
+                           assay_error* error) {
+  const int32_t code = wrapped_compile().get_traits(compiler, traits, error);
+  if (code == ASSAY_OK) traits->hardware_type = kHardwareType;
+  return code;
+}
+
+int32_t compile(assay_compiler* compiler, const assay_compile_request* request,
+                const assay_text_sink* result, assay_error* error) {
+  const int32_t refused =
+      guarded(error, [&] { chosen_fault(backend::Document(*request->configs)); });
+  if (refused != ASSAY_OK) return refused;
+  const int32_t code = wrapped_compile().compile(compiler, request, result, error);
+  if (code != ASSAY_OK) return code;
+  return guarded(error, [&] {
+    mark_artifact(backend::Document(*request->configs),
+                  {request->artifact_folder.data, request->artifact_folder.size});
+  });
+}
+
+assay_compile_table compile_table() {
+  assay_compile_table table = wrapped_compile();
+  table.get_traits = get_compile_traits;
+  table.compile = compile;
+  return table;
+}
+
+// ---- runtime ------------------------------------------------------------------------------------
+
+// A handle of the wrapped backend and what is wrong with it.
+struct Runtime {
+  assay_runtime* wrapped = nullptr;
+  std::unique_ptr<Fault> fault;  // null for none
+};
+
+Runtime& runtime_of(assay_runtime* handle) { return *reinterpret_cast<Runtime*>(handle); }
+
+// Slot kSlot of the wrapped backend's table, for our handle.
+template <auto kSlot, typename... Arguments>
+int32_t pass_on(assay_runtime* handle, Arguments... arguments) {
+  return (wrapped_runtime().*kSlot)(runtime_of(handle).wrapped, arguments...);
+}
+
+int32_t create(const assay_host* host, assay_runtime** runtime, assay_error* error) {
+  auto made = std::make_unique<Runtime>();
+  const int32_t code = wrapped_runtime().create(host, &made->wrapped, error);
+  if (code == ASSAY_OK) *runtime = reinterpret_cast<assay_runtime*>(made.release());
+  return code;
+}
+
+void destroy(assay_runtime* handle) {
+  const std::unique_ptr<Runtime> runtime(&runtime_of(handle));
+  wrapped_runtime().destroy(runtime->wrapped);
+}
+
+void add_spec(void* context, uint32_t end, const assay_tensor* tensor) {
+  auto& signature = *static_cast<backend::Signature*>(context);
+  auto& specs = end == ASSAY_INPUT ? signature.inputs : signature.outputs;
+  specs.push_back({tensor->name,
+                   static_cast<backend::DType>(tensor->dtype),
+                   {tensor->shape, tensor->shape + tensor->rank}});
+}
+
+int32_t load(assay_runtime* handle, const assay_load_request* request, assay_error* error) {
+  Runtime& self = runtime_of(handle);
+  self.fault.reset();
+  const int32_t code = wrapped_runtime().load(self.wrapped, request, error);
+  if (code != ASSAY_OK) return code;
+  return guarded(error, [&] {
+    FaultSetup setup{backend::Document(*request->configs),
+                     {request->artifact_folder.data, request->artifact_folder.size},
+                     {}};
+    const assay_signature_sink sink{sizeof sink, 0, &setup.signature, add_spec};
+    backend::detail::HostError failure;
+    failure.check(wrapped_runtime().describe(self.wrapped, &sink, &failure.error));
+    self.fault = make_chosen_fault(setup);
+  });
+}
+
+int32_t get_traits(assay_runtime* handle, assay_runtime_traits* traits, assay_error* error) {
+  const int32_t code = wrapped_runtime().get_traits(runtime_of(handle).wrapped, traits, error);
+  if (ASSAY_REACHES(traits, can_cancel)) {
+    traits->max_in_flight = 0;
+    traits->can_cancel = 0;
+  }
+  return code;
+}
+
+int32_t infer(assay_runtime* handle, const assay_infer_request* request, assay_error* error) {
+  const Runtime& self = runtime_of(handle);
+  if (self.fault == nullptr) return wrapped_runtime().infer(self.wrapped, request, error);
+  return guarded(error,
+                 [&] { self.fault->infer(Call(wrapped_runtime(), self.wrapped, *request)); });
+}
+
+assay_runtime_table runtime_table() {
+  const assay_runtime_table& wrapped = wrapped_runtime();
+  assay_runtime_table table{};
+  table.struct_size = sizeof table;
+  table.create = create;
+  table.destroy = destroy;
+  table.load = load;
+  table.get_traits = get_traits;
+  table.infer = infer;
+  table.version = pass_on<&assay_runtime_table::version>;
+  table.get_loaded_batch_size = pass_on<&assay_runtime_table::get_loaded_batch_size>;
+  table.describe = pass_on<&assay_runtime_table::describe>;
+  table.close = pass_on<&assay_runtime_table::close>;
+  table.probe = wrapped.probe;
+  if (wrapped.recover != nullptr) table.recover = pass_on<&assay_runtime_table::recover>;
+  if (wrapped.generate_qs_config != nullptr) {
+    table.generate_qs_config = pass_on<&assay_runtime_table::generate_qs_config>;
+  }
+  if (wrapped.benchmark != nullptr) table.benchmark = pass_on<&assay_runtime_table::benchmark>;
+  return table;
+}
+
+const assay_plugin& wrapper_plugin(const assay_host* host) {
+  (void)wrapped_plugin(host);  // opens it
+  static const assay_compile_table kCompile = compile_table();
+  static const assay_runtime_table kRuntime = runtime_table();
+  // The wrapped backend's extensions take its own handles: they are not offered.
+  static const assay_plugin kPlugin = {sizeof(assay_plugin),
+                                       ASSAY_BACKEND_ABI_MAJOR,
+                                       ASSAY_BACKEND_ABI_MINOR,
+                                       ASSAY_BACKEND_ABI_MINOR_OLDEST,
+                                       &kCompile,
+                                       &kRuntime,
+                                       nullptr};
+  return kPlugin;
+}
+
+}  // namespace
+}  // namespace wrapper
+
+int32_t assay_backend_v0(const assay_host* host, const assay_plugin** plugin, assay_error* error) {
+  *plugin = nullptr;
+  const int32_t code = assay_check_host(host, error);
+  if (code != ASSAY_OK) return code;
+  return assay::backend::detail::guarded(error, [&] { *plugin = &wrapper::wrapper_plugin(host); });
+}
