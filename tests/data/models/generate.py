@@ -209,6 +209,8 @@ def models():
     yield "symbolic_dims", relu(["batch", "seq", 4])
     yield "unnamed_dims", relu([None, 4])
     yield "negative_dim", relu([-1, 4])
+    yield "pictures_nchw", relu(["N", 3, 2, 2])
+    yield "pictures_nhwc", relu(["N", 2, 2, 3])
     yield "fixed_batch1", linear(1)
     yield "dynamic_batch", linear("N")
     yield "fixed_batch2", linear(2)

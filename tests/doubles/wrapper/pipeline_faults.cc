@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <numeric>
 
 #include "fault.h"
 
@@ -216,10 +217,15 @@ class WrongLayout : public InputFault {
   }
 };
 
-// Calls change(row of doubles) for each row of the last dimension.
+// Values of one sample along the last dimension; 1 in outputs of one value per sample.
+std::size_t row_width(const std::vector<std::int64_t>& shape) {
+  return shape.size() < 2 ? 1 : static_cast<std::size_t>(shape.back());
+}
+
+// Calls change(row) for each row of the last dimension.
 void change_rows(Array& output, const std::function<void(std::vector<double>&)>& change) {
-  if (output.shape().empty() || output.element_count() == 0) return;
-  std::vector<double> row(static_cast<std::size_t>(output.shape().back()));
+  if (output.element_count() == 0) return;
+  std::vector<double> row(row_width(output.shape()));
   const Array given = output;
   change_each(output, [&](double /*value*/, std::size_t i) {
     if (i % row.size() == 0) {
@@ -231,37 +237,61 @@ void change_rows(Array& output, const std::function<void(std::vector<double>&)>&
 }
 
 // Logits come as probabilities, probabilities as their logarithms. Which of the two an output holds
-// is told by its values: probabilities are not negative, and each row of them adds up to 1.
+// is what the model info's metric says of it, else what its values say: probabilities are not
+// negative, and each row of them adds up to 1.
 class WrongActivation : public AnswerFault {
+ public:
+  explicit WrongActivation(const FaultSetup& setup)
+      : scored_output_(setup.configs.text("model_info.metric.output", "")),
+        scores_(setup.configs.text("model_info.metric.scores", "")) {}
+
  protected:
   void change(Answer& answer, const Call& /*call*/) override {
     for (auto& [index, output] : answer) {
-      bool probabilities = true;
-      Array probe = output;
-      change_rows(probe, [&](std::vector<double>& row) {
-        double sum = 0;
-        for (const double value : row) sum += value;
-        probabilities = probabilities && *std::min_element(row.begin(), row.end()) >= 0 &&
-                        std::abs(sum - 1) < 1e-3;
-      });
-      change_rows(output, probabilities ? take_logarithm : take_softmax);
+      change_rows(output, are_probabilities(output) ? take_logarithm : take_softmax);
     }
   }
 
  private:
+  bool are_probabilities(const Array& output) const {
+    if (!scores_.empty() && output.name() == scored_output_) return scores_ == "probabilities";
+    bool all = true;
+    Array copy = output;
+    change_rows(copy, [&](const std::vector<double>& row) {
+      const double sum = std::accumulate(row.begin(), row.end(), 0.0);
+      all = all && *std::min_element(row.begin(), row.end()) >= 0 && std::abs(sum - 1) < 1e-3;
+    });
+    return all;
+  }
+
   static void take_logarithm(std::vector<double>& row) {
     for (double& value : row) value = std::log(std::max(value, 1e-30));
   }
+  // Of one value: the sigmoid.
   static void take_softmax(std::vector<double>& row) {
-    const double largest = *std::max_element(row.begin(), row.end());
-    double sum = 0;
-    for (double& value : row) sum += value = std::exp(value - largest);
+    const double largest = row.size() == 1 ? 0 : *std::max_element(row.begin(), row.end());
+    double sum = row.size() == 1 ? 1 : 0;
+    for (double& value : row) {
+      value = std::exp(value - largest);
+      sum += value;
+    }
     for (double& value : row) value /= sum;
   }
+
+  std::string scored_output_;
+  std::string scores_;
 };
 
 // What is said of class k is said of class k + 1; of the last one, of the first.
 class LabelShift : public AnswerFault {
+ public:
+  explicit LabelShift(const FaultSetup& setup) {
+    for (const TensorSpec& output : setup.signature.outputs) {
+      if (row_width(output.shape) != 1) return;
+    }
+    refuse("fault label_shift would be none: no output has more than one class");
+  }
+
  protected:
   void change(Answer& answer, const Call& /*call*/) override {
     for (auto& [index, output] : answer) {
@@ -278,8 +308,8 @@ constexpr FaultRow kRows[] = {
     {"range_1", make_renormalised<unit_figures>},
     {"imagenet_norm", make_renormalised<imagenet_figures>},
     {"layout", make_fault_from<WrongLayout>},
-    {"activation", make_fault<WrongActivation>},
-    {"label_shift", make_fault<LabelShift>},
+    {"activation", make_fault_from<WrongActivation>},
+    {"label_shift", make_fault_from<LabelShift>},
 };
 
 }  // namespace

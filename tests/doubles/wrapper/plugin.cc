@@ -77,6 +77,7 @@ assay_compile_table compile_table() {
 // A handle of the wrapped backend and what is wrong with it.
 struct Runtime {
   assay_runtime* wrapped = nullptr;
+  bool is_loaded = false;
   std::unique_ptr<Fault> fault;  // null for none
 };
 
@@ -110,6 +111,7 @@ void add_spec(void* context, uint32_t end, const assay_tensor* tensor) {
 
 int32_t load(assay_runtime* handle, const assay_load_request* request, assay_error* error) {
   Runtime& self = runtime_of(handle);
+  self.is_loaded = false;
   self.fault.reset();
   const int32_t code = wrapped_runtime().load(self.wrapped, request, error);
   if (code != ASSAY_OK) return code;
@@ -121,6 +123,7 @@ int32_t load(assay_runtime* handle, const assay_load_request* request, assay_err
     backend::detail::HostError failure;
     failure.check(wrapped_runtime().describe(self.wrapped, &sink, &failure.error));
     self.fault = make_chosen_fault(setup);
+    self.is_loaded = true;
   });
 }
 
@@ -135,6 +138,8 @@ int32_t get_traits(assay_runtime* handle, assay_runtime_traits* traits, assay_er
 
 int32_t infer(assay_runtime* handle, const assay_infer_request* request, assay_error* error) {
   const Runtime& self = runtime_of(handle);
+  if (!self.is_loaded)
+    return assay_set_error(error, ASSAY_FAILED_PRECONDITION, "nothing is loaded");
   if (self.fault == nullptr) return wrapped_runtime().infer(self.wrapped, request, error);
   return guarded(error,
                  [&] { self.fault->infer(Call(wrapped_runtime(), self.wrapped, *request)); });
