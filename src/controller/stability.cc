@@ -26,17 +26,15 @@ constexpr std::array<const char*, workload::kStabilityAxes> kUnits = {
     "calls",   "handles", "processes", "compilations", "batches",
     "batches", "batches", "calls",     "calls"};
 
-bool all_alike(const KnownBatches& batches) {
-  if (batches.samples.size() < 2) return false;
-  const std::size_t bytes = batches.expected_bytes.size() / batches.samples.size();
-  const auto first = std::span(batches.expected_bytes).first(bytes);
+Result<bool> all_alike(const KnownBatches& batches) {
+  ASSIGN_OR_RETURN(const std::vector<TensorView> first, batches.expected(0));
   for (std::size_t slot = 1; slot < batches.samples.size(); ++slot) {
-    if (!std::ranges::equal(first,
-                            std::span(batches.expected_bytes).subspan(slot * bytes, bytes))) {
-      return false;
+    ASSIGN_OR_RETURN(const std::vector<TensorView> outputs, batches.expected(slot));
+    for (std::size_t k = 0; k < outputs.size(); ++k) {
+      if (!std::ranges::equal(first[k].bytes, outputs[k].bytes)) return false;
     }
   }
-  return true;
+  return batches.samples.size() > 1;
 }
 
 // What rounding may do to each output when sums are taken in another order.
@@ -97,7 +95,7 @@ Status StabilityMatrix::begin() {
   ASSIGN_OR_RETURN(Arrangement samples, arrange(loaded.batch_size, kMostBatches));
   ASSIGN_OR_RETURN(base_, runner_.decode(loaded, std::move(samples)));
   RETURN_IF_ERROR(record_expected(session, base_, request_->seed));
-  evidence_.outputs_all_alike = all_alike(base_);
+  ASSIGN_OR_RETURN(evidence_.outputs_all_alike, all_alike(base_));
   ASSIGN_OR_RETURN(tolerance_, tolerance_of(base_));
   session.finish(ok_status());
   return ok_status();
@@ -158,7 +156,10 @@ StabilityVerdict StabilityMatrix::judge(const AxisResult& axis) const {
   if (axis.failed && !runner_.stopped()) return StabilityVerdict::kUnstable;
   const check::CallDifferences& seen = axis.counts.calls;
   if (axis.counts.n == 0) return StabilityVerdict::kNotTested;
-  if (seen.inputs_changed > 0 || evidence_.outputs_all_alike) return StabilityVerdict::kUnstable;
+  if (seen.inputs_changed > 0) return StabilityVerdict::kUnstable;
+  if (axis.axis == StabilityAxis::kRepeat && evidence_.outputs_all_alike) {
+    return StabilityVerdict::kUnstable;
+  }
   if (axis.counts.differing == 0) return StabilityVerdict::kBitStable;
   const bool other_batch = axis.axis == StabilityAxis::kBatchSize;
   const std::vector<double>& floor =

@@ -63,8 +63,11 @@ std::string by_history(const check::CallDifferences& calls, const StabilityEvide
 
 std::string by_batch(StabilityAxis axis, const AxisCounts& counts,
                      const StabilityEvidence& evidence) {
-  if (counts.only_last_row) return "the last place of a batch gives another answer";
-  if (evidence.of(StabilityAxis::kNeighbours).differing > 0) {
+  const AxisCounts& neighbours = evidence.of(StabilityAxis::kNeighbours);
+  if (counts.only_last_row && (neighbours.differing == 0 || neighbours.only_last_row)) {
+    return "the last place of a batch gives another answer";
+  }
+  if (neighbours.differing > 0) {
     return "samples of a batch leak into each other: an answer depends on its neighbours";
   }
   return axis == StabilityAxis::kPosition ? "an answer depends on its place in the batch"
@@ -75,16 +78,21 @@ std::string by_batch(StabilityAxis axis, const AxisCounts& counts,
 
 std::string suspected_cause(StabilityAxis axis, const StabilityEvidence& evidence) {
   const AxisCounts& counts = evidence.of(axis);
-  if (counts.differing == 0) return "";
-  if (std::string cause = by_outputs(counts.calls, evidence); !cause.empty()) return cause;
-  const bool repeat_differs = evidence.of(StabilityAxis::kRepeat).differing > 0;
+  const bool alike = axis == StabilityAxis::kRepeat && evidence.outputs_all_alike;
+  if (counts.differing == 0 && counts.calls.inputs_changed == 0 && !alike) return "";
+  // One caller that calls again and again shows a pattern most clearly.
+  const AxisCounts& repeat = evidence.of(StabilityAxis::kRepeat);
+  const bool repeat_differs = repeat.differing > 0;
+  for (const check::CallDifferences* calls : {&repeat.calls, &counts.calls}) {
+    if (std::string cause = by_outputs(*calls, evidence); !cause.empty()) return cause;
+  }
   switch (axis) {
     case StabilityAxis::kRepeat:
       return by_history(counts.calls, evidence);
     case StabilityAxis::kHandle:
     case StabilityAxis::kProcess:
       if (repeat_differs) {
-        return by_history(evidence.of(StabilityAxis::kRepeat).calls, evidence);
+        return by_history(repeat.calls, evidence);
       }
       if (evidence.fresh_memory_matters.value_or(false)) {
         return "uninitialised memory: answers depend on what malloc's memory held";
@@ -93,7 +101,7 @@ std::string suspected_cause(StabilityAxis axis, const StabilityEvidence& evidenc
                                             : "answers differ from process to process";
     case StabilityAxis::kCompilation:
       if (repeat_differs) {
-        return by_history(evidence.of(StabilityAxis::kRepeat).calls, evidence);
+        return by_history(repeat.calls, evidence);
       }
       return evidence.artifact_consistent.value_or(true)
                  ? "the compiler is not deterministic: an artifact that differs does so each time "
@@ -102,18 +110,19 @@ std::string suspected_cause(StabilityAxis axis, const StabilityEvidence& evidenc
     case StabilityAxis::kPosition:
     case StabilityAxis::kNeighbours:
       if (repeat_differs) {
-        return by_history(evidence.of(StabilityAxis::kRepeat).calls, evidence);
+        return by_history(repeat.calls, evidence);
       }
       return by_batch(axis, counts, evidence);
     case StabilityAxis::kBatchSize:
-      return "another batch size gives other answers than rounding explains";
+      return repeat_differs ? by_history(repeat.calls, evidence)
+                            : "another batch size gives other answers than rounding explains";
     case StabilityAxis::kConcurrency:
-      return repeat_differs ? by_history(evidence.of(StabilityAxis::kRepeat).calls, evidence)
+      return repeat_differs ? by_history(repeat.calls, evidence)
                             : "callers disturb each other: a race when several call at once";
     case StabilityAxis::kAfterLoad:
       break;
   }
-  return repeat_differs ? by_history(evidence.of(StabilityAxis::kRepeat).calls, evidence)
+  return repeat_differs ? by_history(repeat.calls, evidence)
                         : "answers change under or after sustained load";
 }
 

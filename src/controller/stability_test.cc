@@ -116,7 +116,10 @@ TEST_F(SuspectedCause, BatchesByWhatTheyChange) {
   expect(StabilityAxis::kPosition, "its place in the batch");
   differ(StabilityAxis::kNeighbours, 50);
   expect(StabilityAxis::kPosition, "leak into each other");
+  // A leak shows at the last place too, which has no neighbour.
   evidence_.of(StabilityAxis::kPosition).only_last_row = true;
+  expect(StabilityAxis::kPosition, "leak into each other");
+  evidence_.of(StabilityAxis::kNeighbours).only_last_row = true;
   expect(StabilityAxis::kPosition, "the last place of a batch");
 }
 

@@ -22,7 +22,9 @@ struct ExerciseSettings {
   std::int64_t rows = 1;      // samples in a batch
   std::int64_t class_output = -1;
   std::int64_t max_duration_ns = 0;  // no call begins later than this after the first
-  bool record = false;  // instead: run every slot once and leave its outputs as those expected
+  // Instead: run every slot twice and leave the second outputs as those expected. What is late by
+  // one call is then right.
+  bool record = false;
   // The slots to call, again and again, instead of a seeded shuffle of all.
   std::vector<std::uint64_t> order;
 };

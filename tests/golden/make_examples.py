@@ -333,7 +333,8 @@ def compile_crashed():
     result = full()
     later = "compile did not finish"
     result.update(
-        verdict="incomplete", exit_code=3, accuracy=None, numeric=[], performance=[], raw=[],
+        verdict="incomplete", exit_code=3, accuracy=None, numeric=[], stability=[], performance=[],
+        raw=[],
         compile=None, notes=[], questions=[],
         finished_utc="2026-11-30T10:15:04Z", wall_ns=2_100_443_219,
         warnings=["Backend CPU wrote 3 lines to standard error before it ended; they are in "
