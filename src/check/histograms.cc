@@ -1,50 +1,49 @@
 #include "check/histograms.h"
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
 #include <limits>
+
+#include "check/numeric_kernel.h"
 
 namespace assay::check {
 namespace {
 
-constexpr int kExponentBias = 1023;
-constexpr int kFractionBits = 52;
-constexpr int kLinearBits = 6;  // log2 of the bins to a power
+using Slots = std::array<std::uint32_t, kBlockElements>;
 
-// Sign-less bits of a double grow with its magnitude: their upper part is a log-linear index.
-std::int64_t upper_bits(double magnitude, int fraction_bits_kept) {
-  return static_cast<std::int64_t>(std::bit_cast<std::uint64_t>(magnitude) >>
-                                   (kFractionBits - fraction_bits_kept));
+// Hands `values` to `add_slots` with room for their slots, at most a block at a time.
+template <typename AddSlots>
+void for_blocks(std::span<const double> values, AddSlots&& add_slots) {
+  Slots slots;
+  for (std::size_t first = 0; first < values.size(); first += kBlockElements) {
+    const std::size_t size = std::min(kBlockElements, values.size() - first);
+    add_slots(values.subspan(first, size), std::span(slots).first(size));
+  }
 }
 
 }  // namespace
 
-void LogLinearHistogram::add(std::span<const double> magnitudes) {
-  constexpr std::int64_t first = std::int64_t{kExponentBias + kLowExponent} << kLinearBits;
-  const auto last = static_cast<std::int64_t>(counts_.size()) - 1;
-  std::uint64_t zeros = 0;
-  for (const double magnitude : magnitudes) {
-    const std::int64_t bin =
-        std::clamp<std::int64_t>(upper_bits(magnitude, kLinearBits) - first, 0, last);
-    const std::uint64_t is_zero = magnitude == 0.0 ? 1 : 0;
-    zeros += is_zero;
-    counts_[static_cast<std::size_t>(bin)] += 1 - is_zero;
-  }
-  zeros_ += zeros;
-  total_ += magnitudes.size() - zeros;
+void LogLinearHistogram::add(std::span<const double> magnitudes, int exponent,
+                             std::uint64_t not_counted) {
+  const LogBins bins{kLowExponent - exponent, kFractionBits, kBins};
+  for_blocks(magnitudes, [&](std::span<const double> block, std::span<std::uint32_t> slots) {
+    numeric_kernels().front().log_slots(block, bins, slots.data());
+    counts_.add(slots);
+  });
+  total_ += magnitudes.size() - not_counted;
+  zeros_ -= not_counted;  // modulo 2^64: counts_[0] has at least as many
 }
 
 double LogLinearHistogram::quantile(double p) const {
-  const std::uint64_t all = zeros_ + total_;
-  const double wanted = std::ceil(p * static_cast<double>(all));
-  auto seen = static_cast<double>(zeros_);
-  if (all == 0 || wanted <= seen) return 0.0;
-  for (std::size_t bin = 0; bin < counts_.size(); ++bin) {
-    seen += static_cast<double>(counts_[bin]);
+  const double wanted = std::ceil(p * static_cast<double>(total_));
+  auto seen = static_cast<double>(zeros_ + counts_[0]);
+  if (total_ == 0 || wanted <= seen) return 0.0;
+  constexpr std::size_t per_power = std::size_t{1} << kFractionBits;
+  for (std::size_t bin = 0; bin < kBins; ++bin) {
+    seen += static_cast<double>(counts_[1 + bin]);
     if (seen < wanted) continue;
-    const int exponent = kLowExponent + static_cast<int>(bin) / kBinsPerPower;
-    return std::ldexp(1.0 + static_cast<double>(bin % kBinsPerPower) / kBinsPerPower, exponent);
+    const int exponent = kLowExponent + static_cast<int>(bin / per_power);
+    return std::ldexp(1.0 + static_cast<double>(bin % per_power) / per_power, exponent);
   }
   return std::ldexp(1.0, kHighExponent);
 }
@@ -52,12 +51,17 @@ double LogLinearHistogram::quantile(double p) const {
 void SteppedHistogram::add(std::span<const double> values, double largest) {
   if (largest == 0.0) return add_zeros(values.size());
   if (largest >= range_) widen_to(largest);
-  constexpr double middle = static_cast<double>(kBins) / 2;
-  const double per_step = middle / range_;
-  for (const double value : values) {
-    const double position = std::clamp(value * per_step + middle, 0.0, kBins - 0.5);
-    ++counts_[static_cast<std::size_t>(position)];
-  }
+  const double per_step = static_cast<double>(kBins) / 2 / range_;
+  for_blocks(values, [&](std::span<const double> block, std::span<std::uint32_t> slots) {
+    numeric_kernels().front().step_slots(block, per_step, kBins, slots.data());
+    counts_.add(slots);
+  });
+}
+
+std::array<std::uint64_t, SteppedHistogram::kBins> SteppedHistogram::counts() const {
+  std::array<std::uint64_t, kBins> sums = merged_;
+  for (std::size_t i = 0; i < kBins; ++i) sums[i] += counts_[i];
+  return sums;
 }
 
 void SteppedHistogram::widen_to(double largest) {
@@ -65,29 +69,32 @@ void SteppedHistogram::widen_to(double largest) {
   const double number = std::min(largest, std::numeric_limits<double>::max());
   const double wanted = std::ldexp(1.0, std::min(std::ilogb(number) + 1, 1022));
   if (range_ == 0.0) range_ = std::max(wanted, 0x1p-1000);
+  if (range_ >= wanted) return;
+  merged_ = counts();
+  counts_ = {};
   constexpr std::size_t half = kBins / 2;
-  while (range_ < wanted) {
+  for (; range_ < wanted; range_ *= 2.0) {
     std::array<std::uint64_t, kBins> wider{};
     for (std::size_t i = 0; i < half; ++i) {
-      wider[half + i / 2] += counts_[half + i];
-      wider[half - 1 - i / 2] += counts_[half - 1 - i];
+      wider[half + i / 2] += merged_[half + i];
+      wider[half - 1 - i / 2] += merged_[half - 1 - i];
     }
-    counts_ = wider;
-    range_ *= 2.0;
+    merged_ = wider;
   }
 }
 
-void PowerHistogram::add(std::span<const double> magnitudes) {
-  constexpr std::int64_t first = kExponentBias + kLowExponent;
-  constexpr std::int64_t last = kBins - 1;
-  std::uint64_t zeros = 0;
-  for (const double magnitude : magnitudes) {
-    const std::int64_t bin = std::clamp<std::int64_t>(upper_bits(magnitude, 0) - first, 0, last);
-    const std::uint64_t is_zero = magnitude == 0.0 ? 1 : 0;
-    zeros += is_zero;
-    counts_[static_cast<std::size_t>(bin)] += 1 - is_zero;
-  }
-  zeros_ += zeros;
+void PowerHistogram::add(std::span<const double> values) {
+  const LogBins bins{kLowExponent, 0, kBins};
+  for_blocks(values, [&](std::span<const double> block, std::span<std::uint32_t> slots) {
+    numeric_kernels().front().log_slots(block, bins, slots.data());
+    counts_.add(slots);
+  });
+}
+
+std::array<std::uint64_t, PowerHistogram::kBins> PowerHistogram::counts() const {
+  std::array<std::uint64_t, kBins> sums{};
+  for (std::size_t i = 0; i < kBins; ++i) sums[i] = counts_[1 + i];
+  return sums;
 }
 
 }  // namespace assay::check

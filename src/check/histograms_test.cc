@@ -36,8 +36,31 @@ TEST(LogLinearHistogram, EndsTakeWhatIsBeyond) {
   EXPECT_EQ(histogram.quantile(1.0), 0x1p64);
 }
 
+TEST(LogLinearHistogram, ScalesByAPowerOfTwo) {
+  LogLinearHistogram histogram;
+  histogram.add(std::vector<double>{0.25, 1.5}, 3);
+  EXPECT_EQ(histogram.quantile(0.5), 2.0);
+  EXPECT_EQ(histogram.quantile(1.0), 12.0);
+}
+
+TEST(LogLinearHistogram, ZerosThatAreNotCountedAreLeftOut) {
+  LogLinearHistogram histogram;
+  histogram.add(std::vector<double>{0, 0, 0, 7}, 0, 2);
+  EXPECT_EQ(histogram.quantile(0.5), 0.0);
+  EXPECT_EQ(histogram.quantile(0.51), 7.0);
+}
+
+TEST(LogLinearHistogram, NeighboursInOneBinAreAllCounted) {
+  LogLinearHistogram histogram;
+  histogram.add(std::vector<double>(1201, 5.0));
+  histogram.add(std::vector<double>(1200, 6.0));
+  EXPECT_EQ(histogram.quantile(0.5), 5.0);
+  EXPECT_EQ(histogram.quantile(0.501), 6.0);
+}
+
 std::uint64_t total(const SteppedHistogram& histogram) {
-  return std::accumulate(histogram.counts().begin(), histogram.counts().end(), std::uint64_t{0});
+  const auto counts = histogram.counts();
+  return std::accumulate(counts.begin(), counts.end(), std::uint64_t{0});
 }
 
 TEST(SteppedHistogram, DoublingTheRangeMergesNeighboursAndLosesNothing) {

@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "check/histograms.h"
-#include "check/numeric_block.h"
+#include "check/pair_reader.h"
 #include "check/running_moments.h"
 #include "check/top_classes.h"
 
@@ -25,13 +25,20 @@ struct Products {
   double ref_ref = 0.0;
   double got_got = 0.0;
   double ref_got = 0.0;
-  double max_ref = 0.0;
-  double max_got = 0.0;
+  bool ref_is_zero = true;  // every element
+  bool got_is_zero = true;
+
+  void add(const BlockSums& block) {
+    ref_ref += block.pairs.ref_ref;
+    got_got += block.pairs.got_got;
+    ref_got += block.pairs.ref_got;
+    ref_is_zero = ref_is_zero && block.ref_is_zero;
+    got_is_zero = got_is_zero && block.got_is_zero;
+  }
 };
 
 std::optional<double> cosine_of(const Products& p) {
-  if (p.max_ref == 0.0 && p.max_got == 0.0) return 1.0;
-  if (p.max_ref == 0.0 || p.max_got == 0.0) return 0.0;
+  if (p.ref_is_zero || p.got_is_zero) return p.ref_is_zero == p.got_is_zero ? 1.0 : 0.0;
   if (p.ref_ref == p.ref_got && p.got_got == p.ref_got && p.ref_ref > 0.0) return 1.0;
   const double cosine = p.ref_got / (std::sqrt(p.ref_ref) * std::sqrt(p.got_got));
   if (!std::isfinite(cosine)) return std::nullopt;  // squares beyond the range of a double
@@ -45,6 +52,9 @@ struct SampleSums {
   std::uint64_t compared = 0;
   std::uint64_t differing = 0;
   std::uint64_t mismatches = 0;
+  // First elements of the first blocks that hold a mismatch and the largest difference.
+  std::size_t mismatch_block = 0;
+  std::size_t max_abs_block = 0;
 
   bool differs() const { return differing > 0 || mismatches > 0; }
 };
@@ -76,14 +86,15 @@ struct NumericComparison::State {
   TensorSpec ref_spec;
   TensorSpec got_spec;
   NumericOptions options;
-  Tolerance tolerance;
+  PairRules rules;
   std::size_t ref_bytes = 0;
   std::size_t got_bytes = 0;
   bool floating = false;
   bool class_scores = false;
+  bool ulp_distribution = false;
   DType unit = DType::kFloat32;
+  std::unique_ptr<PairReader> reader;
 
-  Block block;
   std::uint64_t samples = 0;
   std::uint64_t samples_differing = 0;
   std::uint64_t compared = 0;
@@ -92,7 +103,8 @@ struct NumericComparison::State {
   NonFinite nonfinite;
   RunningMoments abs_moments;
   CompensatedSum signed_sum, squared, ref_ref, got_got, ref_got, relative;
-  double max_abs = 0.0, max_ref = 0.0, max_got = 0.0, max_relative = 0.0, max_ulps = 0.0;
+  bool ref_is_zero = true, got_is_zero = true;
+  double max_abs = 0.0, max_relative = 0.0, max_ulps = 0.0;
   std::uint64_t relative_elements = 0;
   double min_cosine = std::numeric_limits<double>::infinity();
   LogLinearHistogram ulps;
@@ -105,100 +117,92 @@ struct NumericComparison::State {
 
   std::size_t elements_per_sample() const { return ref_bytes / size_of(ref_spec.dtype); }
 
-  void load(std::size_t first, std::span<const std::byte> ref, std::span<const std::byte> got) {
-    const std::size_t count = std::min(kBlockElements, elements_per_sample() - first);
-    const std::size_t ref_size = size_of(ref_spec.dtype);
-    const std::size_t got_size = size_of(got_spec.dtype);
-    load_block(ref_spec.dtype, ref.subspan(first * ref_size, count * ref_size), got_spec.dtype,
-               got.subspan(first * got_size, count * got_size), block);
-  }
-
-  void add_block(SampleSums& sample);
-  void add_relative(const BlockSums& sums);
-  void add_histograms(const BlockSums& sums);
-  void add_sample(std::uint64_t sample_id, const SampleSums& sample, std::span<const std::byte> ref,
-                  std::span<const std::byte> got);
-  void keep_worst(std::uint64_t sample_id, const SampleSums& sample, std::span<const std::byte> ref,
-                  std::span<const std::byte> got);
-  void find_worst_element(WorstSample& worst, std::span<const std::byte> ref,
-                          std::span<const std::byte> got);
-  void add_agreement(std::span<const std::byte> ref, std::span<const std::byte> got);
+  void add_block(const RawPairs& raw, std::size_t first, SampleSums& sample);
+  void add_nonfinite(const NonFinite& found, std::size_t first, SampleSums& sample);
+  void add_histograms(const PairSums& sums);
+  void add_sample(std::uint64_t sample_id, const SampleSums& sample, const RawPairs& raw);
+  void keep_worst(std::uint64_t sample_id, const SampleSums& sample, const RawPairs& raw);
+  void find_worst_element(WorstSample& worst, const RawPairs& raw, std::size_t first);
+  void add_agreement(const RawPairs& raw);
   void write_spread(NumericResult& result) const;
   void write_relative(NumericResult& result) const;
   void write_plots(NumericResult& result) const;
 };
 
-void NumericComparison::State::add_block(SampleSums& sample) {
-  const NonFinite found = compact(block);
-  nonfinite.mismatches += found.mismatches;
-  nonfinite.nan_both += found.nan_both;
-  nonfinite.inf_both += found.inf_both;
-  sample.mismatches += found.mismatches;
-  if (block.size == 0) return;
-  const BlockSums sums = sum_block(block);
-  compared += block.size;
+void NumericComparison::State::add_block(const RawPairs& raw, std::size_t first,
+                                         SampleSums& sample) {
+  const BlockSums block = reader->sums_of(raw, first);
+  const PairSums& sums = block.pairs;
+  add_nonfinite(block.nonfinite, first, sample);
+  if (block.compared == 0) return;
+  compared += block.compared;
   differing += sums.differing;
-  abs_moments.add(block.size, sums.pivot, sums.abs_shifted, sums.abs_shifted_squared);
+  abs_moments.add(block.compared, sums.pivot, sums.abs_shifted, sums.abs_shifted_squared);
   signed_sum.add(sums.signed_sum);
   squared.add(sums.squared);
-  sample.compared += block.size;
+  relative.add(sums.relative);
+  relative_elements += sums.relative_elements;
+  max_relative = std::max(max_relative, sums.max_relative);
+  max_ulps = std::max(max_ulps, sums.max_ulps);
+  outside += floating ? sums.outside : sums.differing;
+  sample.compared += block.compared;
   sample.differing += sums.differing;
-  sample.max_abs = std::max(sample.max_abs, sums.max_abs);
-  Products& p = sample.products;
-  p.ref_ref += sums.ref_ref;
-  p.got_got += sums.got_got;
-  p.ref_got += sums.ref_got;
-  p.max_ref = std::max(p.max_ref, sums.max_ref);
-  p.max_got = std::max(p.max_got, sums.max_got);
-  add_relative(sums);
+  sample.products.add(block);
+  if (sums.max_abs > sample.max_abs) {
+    sample.max_abs = sums.max_abs;
+    sample.max_abs_block = first;
+  }
   add_histograms(sums);
 }
 
-void NumericComparison::State::add_relative(const BlockSums& sums) {
-  const RelativeSums rel = relative_block(block, tolerance);
-  relative.add(rel.sum);
-  max_relative = std::max(max_relative, rel.max);
-  relative_elements += rel.elements;
-  outside += floating ? rel.outside : sums.differing;
-  if (!floating) return;
-  if (sums.differing == 0) return ulps.add_zeros(rel.elements);
-  const std::size_t count = ulp_block(block, tolerance, format_of(unit), max_ulps);
-  ulps.add(std::span(block.ulps).first(count));
+void NumericComparison::State::add_nonfinite(const NonFinite& found, std::size_t first,
+                                             SampleSums& sample) {
+  nonfinite.mismatches += found.mismatches;
+  nonfinite.nan_both += found.nan_both;
+  nonfinite.inf_both += found.inf_both;
+  if (found.mismatches > 0 && sample.mismatches == 0) sample.mismatch_block = first;
+  sample.mismatches += found.mismatches;
 }
 
-void NumericComparison::State::add_histograms(const BlockSums& sums) {
-  if (sums.differing == 0) {
-    signed_difference.add_zeros(block.size);
-    magnitude.add_zeros(block.size);
+void NumericComparison::State::add_histograms(const PairSums& sums) {
+  const std::size_t size = reader->differences().size();
+  const bool differs = sums.differing > 0;
+  if (ulp_distribution && differs) {
+    ulps.add(reader->places(), rules.unit.significand_bits - 2, size - sums.relative_elements);
+  } else if (ulp_distribution) {
+    ulps.add_zeros(sums.relative_elements);
+  }
+  if (!options.plots) return;
+  if (!differs) {
+    signed_difference.add_zeros(size);
+    magnitude.add_zeros(size);
     return;
   }
-  signed_difference.add(std::span(block.diff).first(block.size), sums.max_abs);
-  magnitude.add(std::span(block.abs_diff).first(block.size));
+  signed_difference.add(reader->differences(), sums.max_abs);
+  magnitude.add(reader->differences());
 }
 
 void NumericComparison::State::add_sample(std::uint64_t sample_id, const SampleSums& sample,
-                                          std::span<const std::byte> ref,
-                                          std::span<const std::byte> got) {
+                                          const RawPairs& raw) {
   ++samples;
   ref_ref.add(sample.products.ref_ref);
   got_got.add(sample.products.got_got);
   ref_got.add(sample.products.ref_got);
-  max_ref = std::max(max_ref, sample.products.max_ref);
-  max_got = std::max(max_got, sample.products.max_got);
+  ref_is_zero = ref_is_zero && sample.products.ref_is_zero;
+  got_is_zero = got_is_zero && sample.products.got_is_zero;
   max_abs = std::max(max_abs, sample.max_abs);
   if (sample.compared > 0) {
     const double none = std::numeric_limits<double>::infinity();
     min_cosine = std::min(min_cosine, cosine_of(sample.products).value_or(none));
   }
-  if (class_scores) add_agreement(ref, got);
+  if (class_scores) add_agreement(raw);
   if (!sample.differs()) return;
   ++samples_differing;
-  keep_worst(sample_id, sample, ref, got);
+  keep_worst(sample_id, sample, raw);
 }
 
 void NumericComparison::State::keep_worst(std::uint64_t sample_id, const SampleSums& sample,
-                                          std::span<const std::byte> ref,
-                                          std::span<const std::byte> got) {
+                                          const RawPairs& raw) {
   WorstSample candidate;
   candidate.sample_id = sample_id;
   candidate.nonfinite_mismatches = sample.mismatches;
@@ -208,35 +212,33 @@ void NumericComparison::State::keep_worst(std::uint64_t sample_id, const SampleS
     return is_worse(candidate, other);
   });
   if (place == worst.end() && worst.size() >= options.worst_samples) return;
-  find_worst_element(candidate, ref, got);
+  const std::size_t first = sample.mismatches > 0 ? sample.mismatch_block : sample.max_abs_block;
+  find_worst_element(candidate, raw, first);
   worst.insert(place, candidate);
   if (worst.size() > options.worst_samples) worst.pop_back();
 }
 
-// The first mismatch, or else the first element whose difference is the sample's largest.
-void NumericComparison::State::find_worst_element(WorstSample& found,
-                                                  std::span<const std::byte> ref,
-                                                  std::span<const std::byte> got) {
-  for (std::size_t first = 0; first < elements_per_sample(); first += kBlockElements) {
-    load(first, ref, got);
-    for (std::size_t i = 0; i < block.size; ++i) {
-      const bool mismatch = is_mismatch(block.ref[i], block.got[i]);
-      const bool largest = std::fabs(block.diff[i]) == found.max_abs;
-      if (found.nonfinite_mismatches > 0 ? !mismatch : !largest) continue;
-      found.element = first + i;
-      found.reference = block.ref[i];
-      found.got = block.got[i];
-      return;
-    }
+// The first mismatch, or else the first element whose difference is the sample's largest: both are
+// in the block that starts at `first`.
+void NumericComparison::State::find_worst_element(WorstSample& found, const RawPairs& raw,
+                                                  std::size_t first) {
+  const Block& block = reader->load(raw, first);
+  for (std::size_t i = 0; i < block.size; ++i) {
+    const bool mismatch = is_mismatch(block.ref[i], block.got[i]);
+    const bool largest = std::fabs(block.diff[i]) == found.max_abs;
+    if (found.nonfinite_mismatches > 0 ? !mismatch : !largest) continue;
+    found.element = first + i;
+    found.reference = block.ref[i];
+    found.got = block.got[i];
+    return;
   }
 }
 
-void NumericComparison::State::add_agreement(std::span<const std::byte> ref,
-                                             std::span<const std::byte> got) {
+void NumericComparison::State::add_agreement(const RawPairs& raw) {
   ref_scores.resize(elements_per_sample());
   got_scores.resize(elements_per_sample());
-  load_doubles(ref_spec.dtype, ref, ref_scores.data());
-  load_doubles(got_spec.dtype, got, got_scores.data());
+  load_doubles(ref_spec.dtype, raw.ref, ref_scores.data());
+  load_doubles(got_spec.dtype, raw.got, got_scores.data());
   const TopClasses ref_top = top_classes(ref_scores, kMostTop);
   const TopClasses got_top = top_classes(got_scores, kMostTop);
   if (ref_top.classes[0] == got_top.classes[0]) ++top1_agreeing;
@@ -253,10 +255,9 @@ void NumericComparison::State::write_spread(NumericResult& result) const {
   result.mean_signed = finite(signed_sum.value() / n);
   result.rmse = finite(std::sqrt(squared.value() / n));
   result.outside_tolerance = static_cast<double>(outside) / n;
-  result.cosine =
-      differing == 0
-          ? 1.0  // not a rounding below it
-          : cosine_of({ref_ref.value(), got_got.value(), ref_got.value(), max_ref, max_got});
+  result.cosine = differing == 0 ? 1.0  // not a rounding below it
+                                 : cosine_of({ref_ref.value(), got_got.value(), ref_got.value(),
+                                              ref_is_zero, got_is_zero});
   result.min_sample_cosine = finite(min_cosine);
   if (squared.value() > 0.0) {
     result.snr_db = finite(10.0 * std::log10(ref_ref.value() / squared.value()));
@@ -268,12 +269,17 @@ void NumericComparison::State::write_relative(NumericResult& result) const {
   if (relative_elements == 0) return;
   result.max_rel = finite(max_relative);
   result.mean_rel = finite(relative.value() / static_cast<double>(relative_elements));
-  if (floating) result.ulp = UlpDistance{unit, ulps.quantile(0.5), ulps.quantile(0.99), max_ulps};
+  if (!floating) return;
+  result.ulp = UlpDistance{unit, std::nullopt, std::nullopt, max_ulps};
+  if (!ulp_distribution) return;
+  result.ulp->p50 = ulps.quantile(0.5);
+  result.ulp->p99 = ulps.quantile(0.99);
 }
 
 void NumericComparison::State::write_plots(NumericResult& result) const {
-  const auto& signed_counts = signed_difference.counts();
-  const auto& power_counts = magnitude.counts();
+  if (!options.plots) return;
+  const auto signed_counts = signed_difference.counts();
+  const auto power_counts = magnitude.counts();
   result.signed_difference = {signed_difference.low(),
                               signed_difference.step(),
                               {signed_counts.begin(), signed_counts.end()}};
@@ -302,7 +308,6 @@ Result<NumericComparison> NumericComparison::create(const TensorSpec& reference,
   state->ref_spec = reference;
   state->got_spec = got;
   state->options = options;
-  state->tolerance = {options.atol, options.rtol};
   state->floating = is_floating(reference.dtype);
   state->class_scores = has_name(options.class_scores, reference.name) && state->ref_bytes > 0;
   if (state->floating) {
@@ -310,6 +315,10 @@ Result<NumericComparison> NumericComparison::create(const TensorSpec& reference,
     const std::optional<DType>& executed = options.executed_precision;
     if (executed && is_floating(*executed)) state->unit = coarser(state->unit, *executed);
   }
+  state->rules = {options.atol, options.rtol, format_of(state->unit)};
+  state->ulp_distribution = state->floating && options.ulp_distribution;
+  state->reader = std::make_unique<PairReader>(reference.dtype, got.dtype, state->rules,
+                                               state->ulp_distribution || options.plots);
   return NumericComparison(std::move(state));
 }
 
@@ -323,12 +332,12 @@ Status NumericComparison::add(std::uint64_t sample_id, std::span<const std::byte
   State& state = *state_;
   RETURN_IF_ERROR(check_sizes(state.ref_bytes, reference.size(), state.got_bytes, got.size(),
                               state.ref_spec.name, sample_id));
+  const RawPairs raw{reference, got};
   SampleSums sample;
   for (std::size_t first = 0; first < state.elements_per_sample(); first += kBlockElements) {
-    state.load(first, reference, got);
-    state.add_block(sample);
+    state.add_block(raw, first, sample);
   }
-  state.add_sample(sample_id, sample, reference, got);
+  state.add_sample(sample_id, sample, raw);
   return ok_status();
 }
 

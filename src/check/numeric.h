@@ -2,7 +2,7 @@
 
 // How far a backend's outputs are from the reference's: per output over all samples, and the worst
 // samples by id. Every element is read once, whatever the batch size was; the result does not
-// depend on the host's vector width.
+// depend on the host's vector width. Definitions: docs/reference/numeric.md.
 
 #include <cstddef>
 #include <cstdint>
@@ -31,6 +31,9 @@ struct NumericOptions {
   // Outputs (by name) that are class scores: top-1 and top-5 agreement is counted for them.
   std::vector<std::string> class_scores;
   std::size_t worst_samples = 8;
+  // What costs more time than all other figures together; off, it is empty in the result.
+  bool ulp_distribution = true;  // p50 and p99 of UlpDistance
+  bool plots = true;             // signed_difference and magnitude
 };
 
 // Counts of values in equal steps around 0: bin i covers [low + i*step, low + (i+1)*step).
@@ -61,8 +64,10 @@ struct WorstSample {
 // right to the last place of a coarser type is at most half a unit away.
 struct UlpDistance {
   DType unit = DType::kFloat32;
-  double p50 = 0.0;  // nearest rank; exact for whole numbers up to 128, else up to 1/64 low
-  double p99 = 0.0;
+  // Nearest rank; exact for whole numbers up to 128, else up to 1/64 low. Empty without
+  // ulp_distribution.
+  std::optional<double> p50;
+  std::optional<double> p99;
   double max = 0.0;
 };
 

@@ -51,10 +51,11 @@ PairDifference difference_of(DType dtype, std::span<const std::byte> accuracy_ru
     load_block(dtype, accuracy_run.subspan(first, size), dtype, timed_run.subspan(first, size),
                block);
     pair.mismatches += compact(block).mismatches;
-    if (block.size == 0) continue;
-    const BlockSums sums = sum_block(block);
-    pair.max_abs = std::max(pair.max_abs, sums.max_abs);
-    pair.magnitude = std::max(pair.magnitude, sums.max_ref);
+    const auto largest = [&](const auto& values) {
+      return largest_magnitude(std::span(values).first(block.size));
+    };
+    pair.max_abs = std::max(pair.max_abs, largest(block.diff));
+    pair.magnitude = std::max(pair.magnitude, largest(block.ref));
   }
   return pair;
 }
