@@ -38,12 +38,12 @@ double LogLinearHistogram::quantile(double p) const {
   const double wanted = std::ceil(p * static_cast<double>(total_));
   auto seen = static_cast<double>(zeros_ + counts_[0]);
   if (total_ == 0 || wanted <= seen) return 0.0;
-  constexpr std::size_t per_power = std::size_t{1} << kFractionBits;
+  constexpr std::size_t kPerPower = std::size_t{1} << kFractionBits;
   for (std::size_t bin = 0; bin < kBins; ++bin) {
     seen += static_cast<double>(counts_[1 + bin]);
     if (seen < wanted) continue;
-    const int exponent = kLowExponent + static_cast<int>(bin / per_power);
-    return std::ldexp(1.0 + static_cast<double>(bin % per_power) / per_power, exponent);
+    const int exponent = kLowExponent + static_cast<int>(bin / kPerPower);
+    return std::ldexp(1.0 + static_cast<double>(bin % kPerPower) / kPerPower, exponent);
   }
   return std::ldexp(1.0, kHighExponent);
 }
@@ -72,12 +72,12 @@ void SteppedHistogram::widen_to(double largest) {
   if (range_ >= wanted) return;
   merged_ = counts();
   counts_ = {};
-  constexpr std::size_t half = kBins / 2;
+  constexpr std::size_t kHalf = kBins / 2;
   for (; range_ < wanted; range_ *= 2.0) {
     std::array<std::uint64_t, kBins> wider{};
-    for (std::size_t i = 0; i < half; ++i) {
-      wider[half + i / 2] += merged_[half + i];
-      wider[half - 1 - i / 2] += merged_[half - 1 - i];
+    for (std::size_t i = 0; i < kHalf; ++i) {
+      wider[kHalf + i / 2] += merged_[kHalf + i];
+      wider[kHalf - 1 - i / 2] += merged_[kHalf - 1 - i];
     }
     merged_ = wider;
   }

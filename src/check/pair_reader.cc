@@ -20,7 +20,7 @@ PairReader::PairReader(DType ref, DType got, const PairRules& rules, bool keep_v
       got_dtype_(got),
       rules_(rules),
       kept_values_(keep_values ? &values_ : nullptr),
-      kernel_(numeric_kernels().front()) {}
+      kernel_(&numeric_kernels().front()) {}
 
 // FLOAT32 on both sides is read where it lies; anything else, and a block that is not finite
 // throughout, by way of doubles.
@@ -29,8 +29,8 @@ BlockSums PairReader::sums_of(const RawPairs& sample, std::size_t first) {
   BlockSums sums;
   if (ref_dtype_ == DType::kFloat32 && got_dtype_ == DType::kFloat32) {
     compared_ = sums.compared = raw.ref.size() / sizeof(float);
-    sums.pairs =
-        kernel_.float32({raw.ref.data(), raw.got.data(), nullptr, compared_}, rules_, kept_values_);
+    sums.pairs = kernel_->float32({raw.ref.data(), raw.got.data(), nullptr, compared_}, rules_,
+                                  kept_values_);
     sums.ref_is_zero = sums.pairs.ref_ref == 0.0;
     sums.got_is_zero = sums.pairs.got_got == 0.0;
     if (all_finite(sums.pairs)) return sums;
@@ -65,7 +65,7 @@ PairSums PairReader::sums_of_block() {
   const PairBlock pairs{std::as_bytes(std::span(block_.ref)).data(),
                         std::as_bytes(std::span(block_.got)).data(), block_.diff.data(),
                         block_.size};
-  return kernel_.float64(pairs, rules_, kept_values_);
+  return kernel_->float64(pairs, rules_, kept_values_);
 }
 
 }  // namespace assay::check

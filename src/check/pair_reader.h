@@ -50,7 +50,7 @@ class PairReader {
   DType got_dtype_;
   PairRules rules_;
   PairValues* kept_values_;
-  const NumericKernel& kernel_;
+  const NumericKernel* kernel_;
   std::size_t compared_ = 0;
   Block block_;
   PairValues values_;
