@@ -12,7 +12,6 @@
 #include <cstdint>
 #include <cstdio>
 #include <filesystem>
-#include <functional>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
@@ -146,22 +145,32 @@ Status bench_numpy(const Arrays& arrays, const check::NumericOptions& options) {
 }
 
 Status bench_bandwidth(const Arrays& arrays, const check::NumericOptions& figures_only) {
-  std::vector<double> without;
-  std::vector<double> with_all;
+  check::NumericOptions with_ulp = figures_only;
+  with_ulp.ulp_distribution = true;
+  struct Row {
+    const char* name;
+    double goal;
+    check::NumericOptions options;
+    std::vector<double> ratios;
+  };
+  std::array<Row, 3> rows = {Row{"numeric_bandwidth", 0.5, figures_only, {}},
+                             Row{"numeric_bandwidth_ulp", 0.25, with_ulp, {}},
+                             Row{"numeric_bandwidth_plots", 0.25, {}, {}}};
   volatile float kept = 0;
   for (int round = 0; round < kRounds; ++round) {
     const double start = cpu_seconds();
     kept = read_sum(arrays.ref) + read_sum(arrays.got);
     const double read = cpu_seconds() - start;
-    double seconds = 0;
-    RETURN_IF_ERROR(compare(arrays, kElements, figures_only, seconds).status());
-    without.push_back(read / seconds);
-    RETURN_IF_ERROR(compare(arrays, kElements, {}, seconds).status());
-    with_all.push_back(read / seconds);
+    for (Row& row : rows) {
+      double seconds = 0;
+      RETURN_IF_ERROR(compare(arrays, kElements, row.options, seconds).status());
+      row.ratios.push_back(read / seconds);
+    }
   }
   static_cast<void>(kept);
-  fmt::print("numeric_bandwidth ratio {:.3f} goal >= 0.5\n", median(without));
-  fmt::print("numeric_bandwidth_histograms ratio {:.3f} goal >= 0.25\n", median(with_all));
+  for (const Row& row : rows) {
+    fmt::print("{} ratio {:.3f} goal >= {}\n", row.name, median(row.ratios), row.goal);
+  }
   return ok_status();
 }
 

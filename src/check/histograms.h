@@ -78,7 +78,7 @@ class SteppedHistogram {
 
   double range_ = 0.0;  // bins cover [-range_, range_); 0 until a value that is not 0 comes
   std::array<std::uint64_t, kBins> merged_{};  // of narrower ranges, and zeros
-  SlotCounts<kBins, 4> counts_;                // of this range
+  SlotCounts<kBins, 8> counts_;                // of this range
 };
 
 // Magnitudes, by powers of two, of values of either sign: 2^-64 to 2^64; the ends take what is
@@ -96,7 +96,7 @@ class PowerHistogram {
 
  private:
   std::uint64_t zeros_ = 0;
-  SlotCounts<kBins + 1, 4> counts_;
+  SlotCounts<kBins + 1, 8> counts_;
 };
 
 }  // namespace assay::check

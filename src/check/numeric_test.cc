@@ -127,6 +127,41 @@ TEST(NumericTolerance, NegativeOrNanIsRefused) {
               StatusIs(StatusCode::kInvalidArgument, HasSubstr("rtol nan")));
 }
 
+TEST(NumericOptions, WithoutHistogramsEveryOtherFigureIsTheSame) {
+  NumericOptions options;
+  const std::vector<float> reference{1, 2, 3, 0, -5};
+  const std::vector<float> got{1, 2.5F, 3, 1e-7F, -5.25F};
+  Json all = to_json(compare(reference, got, options));
+  options.ulp_distribution = false;
+  options.plots = false;
+  const NumericResult result = compare(reference, got, options);
+  EXPECT_FALSE(result.ulp->p50.has_value());
+  EXPECT_FALSE(result.ulp->p99.has_value());
+  EXPECT_TRUE(result.magnitude.counts.empty());
+  EXPECT_TRUE(result.signed_difference.counts.empty());
+  Json figures = to_json(result);
+  for (Json* json : {&all, &figures}) {
+    json->erase("histograms");
+    (*json)["ulp"].erase("p50");
+    (*json)["ulp"].erase("p99");
+  }
+  EXPECT_EQ(figures, all);
+}
+
+TEST(NumericWorst, ElementIsFoundInTheBlockThatItIsIn) {
+  std::vector<float> reference(2000, 1.0F);
+  std::vector<float> got = reference;
+  got[3] = 1.5F;
+  got[1700] = 3.0F;
+  got[1900] = 3.0F;  // as large, but later
+  NumericResult result = compare(reference, got);
+  EXPECT_EQ(result.worst[0].element, 1700U);
+  EXPECT_EQ(result.worst[0].got, 3.0);
+  got[900] = kNaN;
+  result = compare(reference, got);
+  EXPECT_EQ(result.worst[0].element, 900U);
+}
+
 TEST(NumericCosine, TwoZeroVectorsAreOneAndOneZeroVectorIsZero) {
   EXPECT_EQ(compare({0, 0}, {0, -0.0F}).cosine, 1.0);
   EXPECT_EQ(compare({1, 0}, {0, 0}).cosine, 0.0);
