@@ -4,13 +4,16 @@
 #include <onnx/onnx-ml.pb.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <charconv>
+#include <fstream>
 #include <map>
 #include <optional>
 #include <string>
 #include <system_error>
 
 #include "base/file.h"
+#include "model/onnx_file.h"
 #include "model/onnx_walk.h"
 
 namespace assay {
@@ -96,6 +99,26 @@ Status check_length(const Placement& placement, const ExternalFile& file) {
                                placement.offset_bytes));
 }
 
+std::uint64_t bytes_taken(const Placement& placement, const ExternalFile& file) {
+  return placement.length_bytes > 0 ? placement.length_bytes
+                                    : file.size_bytes - placement.offset_bytes;
+}
+
+// Reads the bytes of one tensor into it; `file` has passed check_length.
+Status embed(const Placement& placement, const ExternalFile& file, onnx::TensorProto& tensor) {
+  std::ifstream stream(file.path, std::ios::binary);
+  if (!stream) return errno_status(errno, "cannot open " + quoted(file.path));
+  std::string& bytes = *tensor.mutable_raw_data();
+  bytes.resize(bytes_taken(placement, file));
+  stream.seekg(static_cast<std::streamoff>(placement.offset_bytes));
+  if (!stream.read(bytes.data(), static_cast<std::streamsize>(bytes.size()))) {
+    return data_loss("cannot read " + quoted(file.path));
+  }
+  tensor.clear_external_data();
+  tensor.clear_data_location();
+  return ok_status();
+}
+
 }  // namespace
 
 Result<std::vector<ExternalFile>> find_external_files(const onnx::ModelProto& proto,
@@ -125,6 +148,29 @@ Result<std::vector<ExternalFile>> find_external_files(const onnx::ModelProto& pr
   list.reserve(files.size());
   for (auto& [location, file] : files) list.push_back(std::move(file));
   return list;
+}
+
+Status embed_external_data(onnx::ModelProto& proto, const fs::path& model_path) {
+  ASSIGN_OR_RETURN(const std::vector<ExternalFile> files, find_external_files(proto, model_path));
+  std::uint64_t total_bytes = proto.ByteSizeLong();
+  const auto embed_one = [&](onnx::TensorProto& tensor) -> Status {
+    ASSIGN_OR_RETURN(const Placement placement, read_placement(tensor));
+    const auto file = std::find_if(files.begin(), files.end(), [&](const ExternalFile& one) {
+      return one.location == placement.location;
+    });
+    total_bytes += bytes_taken(placement, *file);
+    if (total_bytes > kLargestOnnxBytes) {
+      return resource_exhausted(
+          "its external data does not fit into one ONNX file, which holds at most 2 GiB");
+    }
+    return embed(placement, *file, tensor);
+  };
+  Status status;
+  for_each_tensor(proto, [&](onnx::TensorProto& tensor) {
+    if (!status.ok() || tensor.data_location() != onnx::TensorProto::EXTERNAL) return;
+    status = embed_one(tensor).with_context(fmt::format("tensor \"{}\"", tensor.name()));
+  });
+  return status;
 }
 
 }  // namespace assay

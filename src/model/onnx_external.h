@@ -19,4 +19,8 @@ namespace assay {
 Result<std::vector<ExternalFile>> find_external_files(const onnx::ModelProto& proto,
                                                       const std::filesystem::path& model_path);
 
+// Brings tensors that lie outside the model file into `proto`, so that it can be written anywhere.
+// Errors as find_external_files; kResourceExhausted when they would not fit into one file (2 GiB).
+Status embed_external_data(onnx::ModelProto& proto, const std::filesystem::path& model_path);
+
 }  // namespace assay

@@ -1,18 +1,12 @@
 #include "model/onnx_reader.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <google/protobuf/io/zero_copy_stream_impl.h>
-#include <google/protobuf/stubs/logging.h>
 #include <onnx/onnx-ml.pb.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <cerrno>
 #include <fstream>
-#include <limits>
-#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -20,6 +14,7 @@
 #include "base/file.h"
 #include "base/hash.h"
 #include "model/onnx_external.h"
+#include "model/onnx_file.h"
 #include "model/onnx_ranges.h"
 #include "model/onnx_signature.h"
 #include "model/onnx_walk.h"
@@ -30,45 +25,9 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::string_view kDefaultDomain = "ai.onnx";
-// From this IR version on a model must name its operator sets (ONNX IR specification, "Models").
-constexpr std::int64_t kFirstIrWithOpsets = 3;
 
 std::string_view domain_name(const std::string& domain) {
   return domain.empty() ? kDefaultDomain : std::string_view(domain);
-}
-
-Status parse(const fs::path& path, onnx::ModelProto& proto) {
-  std::error_code error;
-  const std::uint64_t size_bytes = fs::file_size(path, error);
-  if (error) return errno_status(error.value(), "cannot stat");
-  if (size_bytes == 0) return data_loss("is empty (0 bytes)");
-  if (size_bytes > std::uint64_t{std::numeric_limits<int>::max()}) {
-    return data_loss(
-        "is larger than 2 GiB, the most an ONNX file can hold; weights beyond that "
-        "belong in external data files");
-  }
-  const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  if (fd < 0) return errno_status(errno, "cannot open");
-  google::protobuf::io::FileInputStream stream(fd);
-  stream.SetCloseOnDelete(true);
-  const google::protobuf::LogSilencer quiet;  // protobuf would print to stderr
-  if (!proto.ParseFromZeroCopyStream(&stream)) {
-    return data_loss("is not an ONNX model, or is truncated or corrupt");
-  }
-  return ok_status();
-}
-
-// A file of another kind may parse as unknown fields, and a file cut between two fields parses too.
-Status check_complete(const onnx::ModelProto& proto) {
-  std::string_view missing;
-  if (!proto.has_ir_version()) missing = "an IR version";
-  if (!proto.has_graph()) missing = "a graph";
-  if (proto.ir_version() >= kFirstIrWithOpsets && proto.opset_import().empty()) {
-    missing = "an operator set";
-  }
-  if (missing.empty()) return ok_status();
-  return data_loss(
-      fmt::format("has not got {}: not an ONNX model, or truncated or corrupt", missing));
 }
 
 Status check_limits(const onnx::ModelProto& proto, const ModelLimits& limits) {
@@ -143,8 +102,7 @@ Status hash_content(ModelFile& model) {
 
 Result<ModelFile> read_onnx_model(const fs::path& path, const ModelLimits& limits) {
   onnx::ModelProto proto;
-  RETURN_IF_ERROR(parse(path, proto));
-  RETURN_IF_ERROR(check_complete(proto));
+  RETURN_IF_ERROR(load_onnx(path, proto));
   RETURN_IF_ERROR(check_limits(proto, limits));
 
   ModelFile model;

@@ -2,6 +2,9 @@
 
 #include <onnx/onnx-ml.pb.h>
 
+#include <set>
+#include <utility>
+
 namespace assay {
 namespace {
 
@@ -53,6 +56,39 @@ void walk(const onnx::ModelProto& model, const Visitor& visitor) {
   }
 }
 
+// Collects names that a graph uses and does not make.
+class FreeNames {
+ public:
+  void add(const onnx::GraphProto& graph, const std::set<std::string>& made_around) {
+    std::set<std::string> made = made_around;
+    for (const auto& input : graph.input()) made.insert(input.name());
+    for (const auto& tensor : graph.initializer()) made.insert(tensor.name());
+    for (const auto& sparse : graph.sparse_initializer()) made.insert(sparse.values().name());
+    for (const auto& node : graph.node()) {
+      for (const std::string& input : node.input()) use(input, made);
+      add(node, made);
+      made.insert(node.output().begin(), node.output().end());
+    }
+    for (const auto& output : graph.output()) use(output.name(), made);
+  }
+  void add(const onnx::NodeProto& node, const std::set<std::string>& made) {
+    for (const auto& attribute : node.attribute()) {
+      if (attribute.has_g()) add(attribute.g(), made);
+      for (const auto& graph : attribute.graphs()) add(graph, made);
+    }
+  }
+  std::vector<std::string> take() { return std::move(names_); }
+
+ private:
+  void use(const std::string& name, const std::set<std::string>& made) {
+    if (name.empty() || made.contains(name) || !seen_.insert(name).second) return;
+    names_.push_back(name);
+  }
+
+  std::vector<std::string> names_;
+  std::set<std::string> seen_;
+};
+
 }  // namespace
 
 void for_each_node(const onnx::ModelProto& model,
@@ -63,6 +99,29 @@ void for_each_node(const onnx::ModelProto& model,
 void for_each_tensor(const onnx::ModelProto& model,
                      const std::function<void(const onnx::TensorProto&)>& visit) {
   walk(model, {nullptr, visit});
+}
+
+void for_each_tensor(onnx::ModelProto& model,
+                     const std::function<void(onnx::TensorProto&)>& visit) {
+  // The caller's model may be changed, so its parts may be.
+  walk(model, {nullptr, [&visit](const onnx::TensorProto& tensor) {
+                 visit(const_cast<onnx::TensorProto&>(tensor));
+               }});
+}
+
+std::vector<std::string> captured_names(const onnx::NodeProto& node) {
+  FreeNames names;
+  names.add(node, {});
+  return names.take();
+}
+
+std::vector<std::string> names_read(const onnx::NodeProto& node) {
+  std::vector<std::string> names;
+  for (const std::string& input : node.input()) {
+    if (!input.empty()) names.push_back(input);
+  }
+  for (std::string& name : captured_names(node)) names.push_back(std::move(name));
+  return names;
 }
 
 }  // namespace assay
