@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <onnx/onnx-ml.pb.h>
 
+#include <algorithm>
 #include <array>
 #include <set>
 #include <string>
@@ -89,6 +90,12 @@ std::optional<DType> dtype_of_onnx(int element_type) {
     if (onnx_type == element_type) return dtype;
   }
   return std::nullopt;
+}
+
+int onnx_of_dtype(DType dtype) {
+  const auto* const found = std::find_if(kDTypes.begin(), kDTypes.end(),
+                                         [&](const auto& pair) { return pair.second == dtype; });
+  return found == kDTypes.end() ? onnx::TensorProto::UNDEFINED : found->first;
 }
 
 Status read_signature(const onnx::GraphProto& graph, ModelFile& model) {
