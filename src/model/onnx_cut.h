@@ -47,9 +47,9 @@ Result<std::vector<OperatorInfo>> list_operators(const std::filesystem::path& mo
 // them, with shapes), the model's own, inferred ones without a shape.
 //
 //   kOutOfRange          first..last is not a range of operators
-//   kInvalidArgument     nothing made there is used later; a type of `known` contradicts the model
+//   kInvalidArgument     nothing made there is used later; a type of `known` contradicts the model;
+//                        a tensor at the cut is of no dtype of ours
 //   kFailedPrecondition  the type of a tensor at the cut is unknown: pass it in `known`
-//   kUnimplemented       a tensor at the cut is of no dtype of ours
 //   kResourceExhausted   larger than 2 GiB
 //   otherwise as list_operators
 Result<CutModel> write_cut(const std::filesystem::path& model, std::int64_t first,
