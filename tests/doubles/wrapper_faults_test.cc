@@ -2,9 +2,11 @@
 
 #include <malloc.h>
 
-#include <array>
+#include <algorithm>
 #include <cmath>
 #include <future>
+#include <map>
+#include <memory>
 #include <set>
 #include <string>
 #include <thread>
@@ -19,7 +21,6 @@ namespace {
 using assay::testing::IsOk;
 using assay::testing::StatusIs;
 using ::testing::AllOf;
-using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::FloatEq;
 using ::testing::FloatNear;

@@ -4,6 +4,11 @@
 #include <stdlib.h>
 
 #include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -16,9 +21,7 @@ namespace {
 using assay::testing::IsOk;
 using assay::testing::StatusIs;
 using ::testing::AllOf;
-using ::testing::Each;
 using ::testing::FloatEq;
-using ::testing::FloatNear;
 using ::testing::HasSubstr;
 using ::testing::Pointwise;
 
