@@ -52,16 +52,16 @@ class Cut : public ::testing::Test {
     EXPECT_THAT(made, IsOk());
     if (!made.ok()) return {};
     EXPECT_THAT(read_model(to(), ""), IsOk());
-    graph = read_onnx(to()).graph();
+    graph_ = read_onnx(to()).graph();
     return *made;
   }
   Names weights() const {
     Names names;
-    for (const auto& tensor : graph.initializer()) names.push_back(tensor.name());
+    for (const auto& tensor : graph_.initializer()) names.push_back(tensor.name());
     return names;
   }
 
-  onnx::GraphProto graph;  // of the last cut
+  onnx::GraphProto graph_;  // of the last cut
 
  private:
   TestFolder folder_;
@@ -119,7 +119,7 @@ TEST_F(Cut, PrefixTakesTheModelsInputsAndGivesWhatIsUsedLater) {
   EXPECT_EQ(made.operators, 3);
   EXPECT_THAT(made.signature.inputs, ElementsAre(TensorSpec{"x", DType::kFloat32, {-1, 4}}));
   EXPECT_THAT(names_of(made.signature.outputs), ElementsAre("stem", "left", "right"));
-  EXPECT_THAT(op_types(graph), ElementsAre("Mul", "Exp", "Add"));
+  EXPECT_THAT(op_types(graph_), ElementsAre("Mul", "Exp", "Add"));
 }
 
 TEST_F(Cut, SuffixTakesTensorsThatSkipOverTheCut) {
@@ -194,7 +194,7 @@ TEST_F(Cut, WeightsThatAreComputedStayWeights) {
   EXPECT_FALSE((*list)[3].constant);
   const CutModel last = cut(4, 4);
   EXPECT_THAT(names_of(last.signature.inputs), ElementsAre("a"));
-  EXPECT_THAT(op_types(graph), ElementsAre("Constant", "Cast", "Mul", "Mul"));
+  EXPECT_THAT(op_types(graph_), ElementsAre("Constant", "Cast", "Mul", "Mul"));
   EXPECT_THAT(weights(), ElementsAre("w8"));
   EXPECT_THAT(names_of(cut(0, 3).signature.outputs), ElementsAre("a"));
   EXPECT_THAT(try_cut(0, 2), StatusIs(StatusCode::kInvalidArgument, HasSubstr("operators 0..2")));
@@ -217,8 +217,8 @@ TEST_F(Cut, InitialisersThatOldFilesListAmongTheInputsStayThere) {
   use(proto);
   const CutModel made = cut(2, 3);
   EXPECT_THAT(names_of(made.signature.inputs), ElementsAre("stem", "left"));
-  EXPECT_EQ(graph.input_size(), 3);
-  EXPECT_EQ(graph.input(2).name(), "w");
+  EXPECT_EQ(graph_.input_size(), 3);
+  EXPECT_EQ(graph_.input(2).name(), "w");
 }
 
 TEST_F(Cut, ExternalDataComesIntoTheFile) {
@@ -259,7 +259,7 @@ TEST_F(Cut, OmittedInputsStayOmitted) {
   use(proto);
   EXPECT_THAT((*list_operators(model()))[1].inputs, ElementsAre("a", "six"));
   EXPECT_THAT(names_of(cut(1, 1).signature.inputs), ElementsAre("a"));
-  EXPECT_EQ(graph.node(0).input(1), "");
+  EXPECT_EQ(graph_.node(0).input(1), "");
 }
 
 // ---- types of the ends
@@ -277,7 +277,7 @@ TEST_F(Cut, TypesOfTheEndsAreInferredWhereNothingDeclaresThem) {
   const CutModel made = cut(3, 3);
   EXPECT_THAT(made.signature.inputs, ElementsAre(TensorSpec{"best", DType::kInt64, {}},
                                                  TensorSpec{"wide", DType::kFloat16, {}}));
-  EXPECT_FALSE(graph.input(0).type().tensor_type().has_shape());
+  EXPECT_FALSE(graph_.input(0).type().tensor_type().has_shape());
 }
 
 TEST_F(Cut, DeclaredTypesKeepTheirShapes) {

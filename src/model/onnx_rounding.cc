@@ -4,10 +4,10 @@
 #include <onnx/onnx-ml.pb.h>
 
 #include <algorithm>
-#include <cstring>
 #include <map>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <unordered_set>
 #include <utility>
 #include <vector>
