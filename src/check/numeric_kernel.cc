@@ -45,9 +45,9 @@ Scales scales_of(const PairRules& rules) {
 // may lie beyond the array: a prefetch is allowed to fail.
 inline __attribute__((always_inline)) void prefetch(const std::byte* from) {
   constexpr std::uintptr_t kAheadBytes = 4096;
-  // NOLINTNEXTLINE(performance-no-int-to-ptr)
-  __builtin_prefetch(
-      reinterpret_cast<const void*>(reinterpret_cast<std::uintptr_t>(from) + kAheadBytes));
+  const std::uintptr_t address = reinterpret_cast<std::uintptr_t>(from) + kAheadBytes;
+  // NOLINTNEXTLINE(performance-no-int-to-ptr): no pointer may lie beyond the array
+  __builtin_prefetch(reinterpret_cast<const void*>(address));
 }
 
 template <typename T>
