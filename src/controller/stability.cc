@@ -230,7 +230,7 @@ PhaseResult<StabilityResult> run_stability(const StabilityRequest& request, RunO
   done.record.name = "stability";
   const std::int64_t start_ns = now_ns();
   StabilityMatrix matrix(request, observer);
-  Status first_error = matrix.begin();
+  Status first_error = matrix.begin().with_context("first calls");
   for (std::size_t i = 0; i < workload::kStabilityAxes && first_error.ok(); ++i) {
     const auto axis = static_cast<StabilityAxis>(i);
     const Status status = matrix.run(axis).with_context(std::string(workload::name_of(axis)));
@@ -240,6 +240,11 @@ PhaseResult<StabilityResult> run_stability(const StabilityRequest& request, RunO
   }
   if (first_error.ok()) first_error = matrix.diagnose();
   done.value = matrix.result();
+  for (AxisResult& axis : done.value->axes) {
+    if (axis.verdict == StabilityVerdict::kNotTested && !first_error.ok()) {
+      axis.why = first_error.message();
+    }
+  }
   for (const AxisResult& axis : done.value->axes) {
     if (axis.failed && first_error.ok()) first_error = unavailable(axis.why);
   }

@@ -87,13 +87,13 @@ class FaultsOfCircumstance(StabilityCase):
         self.assertLess(axes["compilation"]["differing"], 20)
         self.assertEqual(axes["compilation"]["n"], 44)
 
-    def test_a_worker_that_fails_costs_its_axis(self):
-        run = self.run_assay(*TASK, "--hardware_type", "FAULTY", ASSAY_FAULT="infer:every_5th")
-        self.assert_complete(run)
-        axes = {entry["axis"]: entry for entry in run.result["stability"]}
-        failed = [axis for axis in axes.values() if axis["verdict"] == "unstable"]
-        self.assertTrue(failed)
-        self.assertIn("call", failed[0]["suspected_cause"])
+    def test_a_backend_that_fails_costs_the_phase(self):
+        run, axes = self.matrix(hardware="FAULTY", ASSAY_FAULT="infer:every_5th")
+        self.assertEqual(run.phase("stability")["outcome"], "failed")
+        self.assertIn("every fifth call fails", run.phase("stability")["reason"])
+        for axis in axes.values():
+            self.assertEqual(axis["verdict"], "not_tested")
+            self.assertIn("every fifth call fails", axis["why"])
 
 
 class HealthyBackends(StabilityCase):
