@@ -1,7 +1,6 @@
 #include "loadgen/host_watch.h"
 
 #include <fmt/format.h>
-#include <sched.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -15,6 +14,7 @@
 #include <numeric>
 
 #include "base/clock.h"
+#include "base/cpus.h"
 
 namespace assay::loadgen {
 namespace {
@@ -61,15 +61,6 @@ std::vector<std::uint64_t> read_per_cpu(const fs::path& cpus, std::uint32_t coun
     if (value) values.push_back(*value);
   }
   return values;
-}
-
-// A container may be confined to few of the host's CPUs.
-std::uint32_t usable_cpus() {
-  cpu_set_t set;
-  if (sched_getaffinity(0, sizeof(set), &set) == 0) {
-    return static_cast<std::uint32_t>(std::max(CPU_COUNT(&set), 1));
-  }
-  return static_cast<std::uint32_t>(std::max(sysconf(_SC_NPROCESSORS_ONLN), 1L));
 }
 
 std::optional<std::int64_t> own_cpu_time_ns() {
