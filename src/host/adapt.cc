@@ -104,13 +104,23 @@ class StopWatch {
   std::int64_t start_ns_;
 };
 
-// `scratch` as a tensor of `spec`; its memory is kept when it already is one.
-Result<Tensor*> prepare(std::optional<Tensor>& scratch, const TensorSpec& spec) {
-  if (!scratch || scratch->spec() != spec) {
-    ASSIGN_OR_RETURN(Tensor made, Tensor::make(spec));
-    scratch.emplace(std::move(made));
+// Makes `scratch` a tensor of this spec; its memory is kept when it already is one. Nothing is
+// allocated then: a loop that is timed comes here.
+Status fit(std::optional<Tensor>& scratch, const std::string& name, DType dtype,
+           std::span<const std::int64_t> shape) {
+  if (scratch && std::equal(shape.begin(), shape.end(), scratch->spec().shape.begin(),
+                            scratch->spec().shape.end())) {
+    return ok_status();
   }
-  return &*scratch;
+  ASSIGN_OR_RETURN(Tensor made, Tensor::make({name, dtype, Shape(shape.begin(), shape.end())}));
+  scratch.emplace(std::move(made));
+  return ok_status();
+}
+
+Status convert_named(const TensorRule& rule, const char* kind, std::span<const std::byte> from,
+                     std::span<std::byte> to) {
+  const Status status = convert(rule.from, from, rule.to, to);
+  return status.ok() ? status : status.with_context(fmt::format("{} \"{}\"", kind, rule.name));
 }
 
 // Gives the caller's memory for outputs that stay, scratch for those that are converted afterwards.
@@ -128,10 +138,9 @@ class WideningSink : public OutputSink {
                                         std::size_t size_bytes) override {
     const TensorRule& rule = rules_[index];
     if (!rule.converts()) return outer_->allocate(index, shape, size_bytes);
-    const TensorSpec spec{rule.name, rule.from, Shape(shape.begin(), shape.end())};
-    ASSIGN_OR_RETURN(Tensor* const tensor, prepare(scratch_[index], spec));
+    RETURN_IF_ERROR(fit(scratch_[index], rule.name, rule.from, shape));
     used_[index] = true;
-    return tensor->bytes();
+    return scratch_[index]->bytes();
   }
 
   // Converts what lies in scratch into the caller's memory. Returns how many.
@@ -144,8 +153,7 @@ class WideningSink : public OutputSink {
           from.bytes().size() / size_of(rules_[i].from) * size_of(rules_[i].to);
       ASSIGN_OR_RETURN(const std::span<std::byte> to,
                        outer_->allocate(i, from.spec().shape, size_bytes));
-      RETURN_IF_ERROR(convert(rules_[i].from, from.bytes(), rules_[i].to, to)
-                          .with_context(fmt::format("output \"{}\"", rules_[i].name)));
+      RETURN_IF_ERROR(convert_named(rules_[i], "output", from.bytes(), to));
       ++count;
     }
     return count;
@@ -171,9 +179,10 @@ struct AdaptedRuntime::State {
     for (std::size_t i = 0; i < output_specs.size(); ++i) {
       output_specs[i].dtype = adaptation.outputs[i].to;
     }
-    adapted.reserve(adaptation.inputs.size());
+    adapted.resize(adaptation.inputs.size());
   }
 
+  Result<const TensorView*> make_room(std::size_t i, std::span<const TensorView> inputs);
   Status adapt(std::span<const TensorView> inputs);
 
   RuntimeBackend* runtime;
@@ -186,29 +195,46 @@ struct AdaptedRuntime::State {
   ConversionCounts counts;
 };
 
+// The caller's tensor for input `i`, with room for it in the model's dtype. Specs are copied and
+// room is made only when they change, so that calls alike allocate nothing.
+Result<const TensorView*> AdaptedRuntime::State::make_room(std::size_t i,
+                                                           std::span<const TensorView> inputs) {
+  const TensorRule& rule = adaptation.inputs[i];
+  if (rule.source >= inputs.size() || inputs[rule.source].spec.name != rule.name ||
+      inputs[rule.source].spec.dtype != rule.from) {
+    return invalid_argument(fmt::format("input {}: wanted \"{}\" {}, as was planned", rule.source,
+                                        rule.name, name_of(rule.from)));
+  }
+  const TensorView& from = inputs[rule.source];
+  if (rule.converts()) {
+    RETURN_IF_ERROR(fit(input_scratch[i], rule.name, rule.to, from.spec.shape));
+  }
+  const TensorSpec& spec = rule.converts() ? input_scratch[i]->spec() : from.spec;
+  if (adapted[i].spec != spec) adapted[i].spec = spec;
+  return &from;
+}
+
 // Fills `adapted` with the inputs in the model's order and dtypes.
 Status AdaptedRuntime::State::adapt(std::span<const TensorView> inputs) {
-  adapted.clear();
   for (std::size_t i = 0; i < adaptation.inputs.size(); ++i) {
     const TensorRule& rule = adaptation.inputs[i];
-    if (rule.source >= inputs.size() || inputs[rule.source].spec.name != rule.name ||
-        inputs[rule.source].spec.dtype != rule.from) {
-      return invalid_argument(fmt::format("input {}: wanted \"{}\" {}, as was planned", rule.source,
-                                          rule.name, name_of(rule.from)));
-    }
-    const TensorView& from = inputs[rule.source];
+    ASSIGN_OR_RETURN(const TensorView* const from, make_room(i, inputs));
     if (!rule.converts()) {
-      adapted.push_back(from);
+      adapted[i].bytes = from->bytes;
       continue;
     }
     const StopWatch watch(counts.input_ns);
-    TensorSpec spec = from.spec;
-    spec.dtype = rule.to;
-    ASSIGN_OR_RETURN(Tensor* const to, prepare(input_scratch[i], spec));
-    RETURN_IF_ERROR(convert(rule.from, from.bytes, rule.to, to->bytes())
-                        .with_context(fmt::format("input \"{}\"", rule.name)));
-    adapted.push_back(to->view());
+    const std::span<std::byte> to = input_scratch[i]->bytes();
+    RETURN_IF_ERROR(convert_named(rule, "input", from->bytes, to));
+    adapted[i].bytes = to;
     ++counts.tensors;
+  }
+  return ok_status();
+}
+
+Status AdaptedRuntime::prepare(std::span<const TensorView> inputs) {
+  for (std::size_t i = 0; i < state_->adaptation.inputs.size(); ++i) {
+    RETURN_IF_ERROR(state_->make_room(i, inputs).status());
   }
   return ok_status();
 }

@@ -66,6 +66,9 @@ class AdaptedRuntime {
   // not fit, with its name. Scratch memory is kept from call to call.
   Status infer(std::span<const TensorView> inputs, OutputSink& outputs);
 
+  // Makes room for inputs of these specs, so that not even the first call allocates for them.
+  Status prepare(std::span<const TensorView> inputs);
+
   // Converts alone, so that a timed loop may run on what is returned: tensors in the model's order,
   // valid until the next call on this object.
   Result<std::span<const TensorView>> adapt_inputs(std::span<const TensorView> inputs);

@@ -1,5 +1,6 @@
 #include "worker/backend_target.h"
 
+#include <optional>
 #include <utility>
 
 #include "base/clock.h"
@@ -22,9 +23,9 @@ struct alignas(128) BackendTarget::Client {
   std::size_t scratch_slot;
   std::size_t first_kept_slot;
   loadgen::Random random;
-  std::uint64_t timed_calls = 0;
+  std::uint64_t timed_calls = 0;  // that succeeded
   std::int64_t wait_ns = 0;
-  std::vector<KeptCall> kept;
+  std::vector<std::optional<KeptCall>> kept;  // by place; none: the place holds no whole output
 };
 
 BackendTarget::BackendTarget(host::RuntimeBackend& runtime, const ArenaLayout& layout,
@@ -32,7 +33,6 @@ BackendTarget::BackendTarget(host::RuntimeBackend& runtime, const ArenaLayout& l
                              const TargetSettings& settings)
     : runtime_(&runtime),
       order_(std::move(order)),
-      kept_per_client_(settings.kept_per_client),
       converts_(settings.adaptation.converts()),
       one_call_(runtime.thread_rule() == host::ThreadRule::kOneCall && settings.clients > 1) {
   for (std::size_t slot = 0; slot < layout.input_slots; ++slot) {
@@ -43,6 +43,9 @@ BackendTarget::BackendTarget(host::RuntimeBackend& runtime, const ArenaLayout& l
   }
   for (std::uint32_t i = 0; i < settings.clients; ++i) {
     clients_.push_back(std::make_unique<Client>(runtime, settings, i, layout.outputs.size()));
+    // A client whose first call is in the window allocates nothing there. What is wrong with the
+    // inputs is the first call's to say.
+    if (converts_ && !inputs_.empty()) (void)clients_.back()->adapted.prepare(inputs_.front()).ok();
   }
 }
 
@@ -51,37 +54,47 @@ BackendTarget::~BackendTarget() = default;
 Status BackendTarget::issue(std::uint32_t client_index, std::uint64_t query) {
   Client& client = *clients_[client_index];
   const std::size_t input_slot = order_.slot(query);
-  client.sink.aim(output_slots_[choose_output_slot(client, query, input_slot)]);
-  if (!one_call_) return infer(client, inputs_[input_slot]);
-  const std::int64_t asked_ns = now_ns();
-  const std::scoped_lock lock(instance_);
-  client.wait_ns += now_ns() - asked_ns;
-  return infer(client, inputs_[input_slot]);
+  const std::optional<std::size_t> place = choose_place(client, query);
+  const std::size_t slot = place ? client.first_kept_slot + *place : client.scratch_slot;
+  // From here on the slot no longer holds what it held, and not yet what this call gives.
+  if (place) client.kept[*place].reset();
+  client.sink.aim(output_slots_[slot]);
+  Status status = infer(client, inputs_[input_slot]);
+  if (!status.ok()) return status;
+  if (query < loadgen::kUntimedQueryBase) ++client.timed_calls;
+  if (place) client.kept[*place] = {query, input_slot, slot};
+  return status;
 }
 
 Status BackendTarget::infer(Client& client, std::span<const TensorView> inputs) {
+  if (!one_call_) return infer_now(client, inputs);
+  const std::int64_t asked_ns = now_ns();
+  const std::scoped_lock lock(instance_);
+  client.wait_ns += now_ns() - asked_ns;
+  return infer_now(client, inputs);
+}
+
+Status BackendTarget::infer_now(Client& client, std::span<const TensorView> inputs) {
   return converts_ ? client.adapted.infer(inputs, client.sink)
                    : runtime_->infer(inputs, client.sink);
 }
 
-// Reservoir sampling (Vitter's algorithm R): after n calls each was kept with the same chance.
-std::size_t BackendTarget::choose_output_slot(Client& client, std::uint64_t query,
-                                              std::size_t input_slot) {
-  if (query >= loadgen::kUntimedQueryBase || kept_per_client_ == 0) return client.scratch_slot;
-  const std::uint64_t nth = client.timed_calls++;
-  const std::uint64_t place = nth < kept_per_client_ ? nth : client.random.below(nth + 1);
-  if (place >= kept_per_client_) return client.scratch_slot;
-  const std::size_t slot = client.first_kept_slot + static_cast<std::size_t>(place);
-  client.kept[static_cast<std::size_t>(place)] = {query, input_slot, slot};
-  return slot;
+// Reservoir sampling (Vitter's algorithm R): after n calls that succeeded each was kept with the
+// same chance. One that fails in a place leaves the place empty.
+std::optional<std::size_t> BackendTarget::choose_place(Client& client, std::uint64_t query) {
+  if (query >= loadgen::kUntimedQueryBase || client.kept.empty()) return std::nullopt;
+  const std::uint64_t nth = client.timed_calls;
+  const std::uint64_t place = nth < client.kept.size() ? nth : client.random.below(nth + 1);
+  if (place >= client.kept.size()) return std::nullopt;
+  return static_cast<std::size_t>(place);
 }
 
 std::vector<KeptCall> BackendTarget::kept_calls() const {
   std::vector<KeptCall> calls;
   for (const auto& client : clients_) {
-    const std::uint64_t count = std::min<std::uint64_t>(client->timed_calls, kept_per_client_);
-    calls.insert(calls.end(), client->kept.begin(),
-                 client->kept.begin() + static_cast<std::ptrdiff_t>(count));
+    for (const std::optional<KeptCall>& kept : client->kept) {
+      if (kept) calls.push_back(*kept);
+    }
   }
   return calls;
 }

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -30,7 +31,7 @@ struct TargetSettings {
 // The load generator's view of a loaded backend: a query is one batch from an input slot. Output
 // slots: first one per client for outputs that nobody looks at, then kept_per_client for each
 // client in turn, which hold a seeded reservoir sample of the window's outputs; the backend writes
-// into them directly, so keeping costs nothing in the loop.
+// into them directly, so keeping costs nothing in the loop. A call that fails is never kept.
 class BackendTarget : public loadgen::Target {
  public:
   // `runtime` is loaded; both memories outlive the target.
@@ -50,11 +51,11 @@ class BackendTarget : public loadgen::Target {
  private:
   struct Client;
   Status infer(Client& client, std::span<const TensorView> inputs);
-  std::size_t choose_output_slot(Client& client, std::uint64_t query, std::size_t input_slot);
+  Status infer_now(Client& client, std::span<const TensorView> inputs);
+  static std::optional<std::size_t> choose_place(Client& client, std::uint64_t query);
 
   host::RuntimeBackend* runtime_;
   loadgen::QueryOrder order_;
-  std::size_t kept_per_client_;
   bool converts_;
   bool one_call_;  // the backend allows one call at a time
   std::mutex instance_;
