@@ -211,7 +211,8 @@ void Row::conduct_warmup() {
   if (verdict == WarmupJudge::Verdict::kGoOn) abandon();
   write_warmup(verdict, now_ns() - began_ns);
   const double median_ns = judge_.last_median_ns().value_or(1e9);
-  limits_.chunk = settings_.exact_iterations ? 1 : chunk_for(median_ns);
+  const std::uint64_t own_chunk = settings_.exact_iterations ? 1 : chunk_for(median_ns);
+  limits_.chunk = settings_.chunk > 0 ? settings_.chunk : own_chunk;
   limits_.exact = settings_.exact_iterations;
   limits_.max_failures = settings_.max_failures;
   // Each client but the first to find no work may drop the rest of a chunk.

@@ -35,6 +35,9 @@ struct ClosedLoopSettings {
   std::uint64_t max_failures = 100;               // the window ends when so many calls failed
   std::uint64_t seed = 1;
   bool repeat_input = false;  // noted in the record; the target's QueryOrder does it
+  // Queries that a client claims at once; 0: by the latency that the warm-up saw. For a window that
+  // is held against another: both must claim alike.
+  std::uint64_t chunk = 0;
   std::optional<std::int64_t> load_start_ns;  // when loading began, for load to first result
   WarmupRules warmup;
 };

@@ -100,6 +100,28 @@ std::uint64_t successes(const RecordView& record) {
   return total;
 }
 
+// A window that repeats another's load claims as that one did, though it has no warm-up to see.
+TEST(ClosedLoop, ChunkIsTheOneAskedFor) {
+  constexpr std::uint64_t kChunk = 8;
+  std::array<std::vector<std::uint64_t>, 2> asked;
+  FunctionTarget target([&](std::uint32_t client, std::uint64_t query) {
+    if (query < kUntimedQueryBase) asked[client].push_back(query);
+    return Status();
+  });
+  ClosedLoopSettings settings = brief(2, 500);
+  settings.exact_iterations = false;
+  settings.warmup.floor_calls = 0;
+  settings.warmup.cap_ns = 0;
+  settings.chunk = kChunk;
+  ASSERT_THAT(run(target, settings).status, IsOk());
+  for (const std::vector<std::uint64_t>& queries : asked) {
+    for (std::size_t i = 0; i < queries.size(); ++i) {
+      // Whole chunks, each begun at a multiple of its length.
+      EXPECT_EQ(queries[i] % kChunk, i % kChunk);
+    }
+  }
+}
+
 TEST(ClosedLoop, ExactIterationsIssuesEachQueryOnce) {
   for (const std::uint32_t clients : {1U, 3U}) {
     FunctionTarget target(nothing);

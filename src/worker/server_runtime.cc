@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/clock.h"
+#include "loadgen/client_loop.h"
 #include "loadgen/harness.h"
 #include "loadgen/host_watch.h"
 #include "loadgen/record.h"
@@ -49,6 +50,15 @@ class WindowObserver : public loadgen::ClosedLoopObserver {
   std::optional<loadgen::HostSnapshot> closed_;
 };
 
+// Values may be lost on the way to the model when its info says "lossy_conversion": true.
+host::AdaptPolicy conversion_policy(const std::string& configs) {
+  const Json json = Json::parse(configs, nullptr, /*allow_exceptions=*/false);
+  const Json info = json.is_object() ? json.value("model_info", Json()) : Json();
+  const auto asked = info.is_object() ? info.find("lossy_conversion") : info.end();
+  const bool lossy = asked != info.end() && *asked == true;
+  return lossy ? host::AdaptPolicy::kLossy : host::AdaptPolicy::kLossless;
+}
+
 }  // namespace
 
 Result<Json> Server::load(const Json& request, int /*fd*/) {
@@ -58,8 +68,6 @@ Result<Json> Server::load(const Json& request, int /*fd*/) {
   ASSIGN_OR_RETURN(const std::string folder, member<std::string>(request, "artifact_folder"));
   job.artifact_folder = folder;
   ASSIGN_OR_RETURN(job.batch_size, member<std::int64_t>(request, "batch_size"));
-  job.device_ids = request.value("device_ids", std::vector<std::int32_t>());
-  job.cpu_set = request.value("cpu_set", std::vector<std::int32_t>());
   if (request.value("new_handle", false) && runtime_) {
     adapted_.reset();
     RETURN_IF_ERROR(runtime_->close());
@@ -69,7 +77,7 @@ Result<Json> Server::load(const Json& request, int /*fd*/) {
   load_start_ns_ = now_ns();
   RETURN_IF_ERROR(backend->load(job));
   const std::int64_t load_ns = now_ns() - load_start_ns_;
-  RETURN_IF_ERROR(plan_adaptation(request));
+  RETURN_IF_ERROR(plan_adaptation(request, conversion_policy(job.configs)));
   adapted_ = std::make_unique<host::AdaptedRuntime>(*backend, adaptation_);
   Json conversions = Json::array();
   for (const host::TensorRule& rule : adaptation_.inputs) {
@@ -89,13 +97,11 @@ Result<Json> Server::load(const Json& request, int /*fd*/) {
       {"conversions", conversions}};
 }
 
-Status Server::plan_adaptation(const Json& request) {
+Status Server::plan_adaptation(const Json& request, host::AdaptPolicy policy) {
   ASSIGN_OR_RETURN(const std::vector<TensorSpec> caller,
                    specs_from_json(request.value("caller_inputs", Json())));
-  const auto policy = request.value("lossy_conversion", false) ? host::AdaptPolicy::kLossy
-                                                               : host::AdaptPolicy::kLossless;
   ASSIGN_OR_RETURN(adaptation_, host::plan_adaptation(caller, runtime_->signature(), policy,
-                                                      request.value("float_outputs", true)));
+                                                      /*float_outputs=*/true));
   return ok_status();
 }
 
@@ -145,7 +151,10 @@ Result<loadgen::ClosedLoopSettings> Server::loop_settings(const Json& request) c
   settings.repeat_input = request.value("repeat_input", false);
   settings.load_start_ns = load_start_ns_;
   settings.min_duration_ns = request.value("min_duration_ns", settings.min_duration_ns);
-  if (request.value("skip_warmup", false)) settings.warmup.cap_ns = settings.warmup.floor_ns = 0;
+  if (request.value("skip_warmup", false)) {
+    settings.warmup.cap_ns = settings.warmup.floor_ns = 0;
+    settings.chunk = chunk_;
+  }
   return settings;
 }
 
@@ -172,6 +181,11 @@ Result<Json> Server::measure(const Json& request, int /*fd*/) {
   WindowObserver observer(*this);
   RETURN_IF_ERROR(
       loadgen::run_closed_loop(target, settings, recorder, std::stop_token(), &observer));
+  if (settings.warmup.cap_ns > 0) {
+    ASSIGN_OR_RETURN(const loadgen::RecordView seen, loadgen::parse(record_.bytes()));
+    const auto median_ns = static_cast<double>(seen.warmup.last_median_ns);
+    chunk_ = settings.exact_iterations ? 1 : loadgen::chunk_for(median_ns > 0 ? median_ns : 1e9);
+  }
   Json calls = Json::array();
   for (const KeptCall& call : target.kept_calls()) {
     calls.push_back({{"query", call.query},

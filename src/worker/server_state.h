@@ -57,7 +57,7 @@ class Server {
 
   Result<host::CompileBackend*> compiler();
   Result<host::RuntimeBackend*> runtime();
-  Status plan_adaptation(const Json& request);
+  Status plan_adaptation(const Json& request, host::AdaptPolicy policy);
   Result<loadgen::ClosedLoopSettings> loop_settings(const Json& request) const;
 
   Channel channel_;
@@ -72,6 +72,7 @@ class Server {
   std::optional<ArenaLayout> layout_;
   SharedMemory arena_;
   SharedMemory record_;
+  std::uint64_t chunk_ = 0;  // of the last window that warmed up; 0: none was measured yet
 };
 
 }  // namespace assay::worker

@@ -22,9 +22,9 @@ constexpr std::string_view kFetchedPrefix = "fetched:";
 constexpr std::string_view kZooPrefix = "model_zoo/";
 
 // Keys that the published guide does not have: a file with one of them is Assay's own.
-constexpr std::array<const char*, 11> kOwnKeys = {
+constexpr std::array<const char*, 12> kOwnKeys = {
     "$schema", "batch_axes", "input_ranges", "preprocess", "label_offset", "reference_model",
-    "metric",  "weights",    "source",       "licence",    "credit"};
+    "metric",  "weights",    "source",       "licence",    "credit",       "lossy_conversion"};
 
 // Keys that every published file has.
 constexpr std::array<const char*, 10> kPublishedKeys = {
@@ -104,6 +104,7 @@ class Reader {
     info_.is_quantized = json_.value("is_quantized", false);
     if (json_.contains("preprocess")) info_.preprocess = JsonValue(json_.at("preprocess"));
     info_.label_offset = json_.value("label_offset", std::int64_t{0});
+    info_.lossy_conversion = json_.value("lossy_conversion", false);
     if (const std::string model = text_or_empty(json_, "reference_model"); !model.empty()) {
       info_.reference_model = model;
     }
@@ -413,6 +414,7 @@ Json to_json(const ModelInfo& info) {
     axes[info.inputs[i].name] = info.batch_axes[i] ? Json(*info.batch_axes[i]) : Json();
   }
   json["batch_axes"] = axes;
+  if (info.lossy_conversion) json["lossy_conversion"] = true;
   if (info.max_batch_size) json["max_batch_size"] = *info.max_batch_size;
   // What the file says beyond that goes on as it is.
   if (info.source) {

@@ -58,6 +58,7 @@ struct ModelInfo {
   bool is_quantized = false;
   JsonValue preprocess;  // object or null
   std::int64_t label_offset = 0;
+  bool lossy_conversion = false;  // inputs may lose values on their way to the model's dtype
   std::optional<std::string> reference_model;
   JsonValue metric;                         // {"name": ...} or null
   std::vector<DeclaredRange> input_ranges;  // for generated data

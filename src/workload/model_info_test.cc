@@ -66,6 +66,13 @@ TEST(ModelInfo, ReadsInputsInTheirOrderWithTypeAndShape) {
   EXPECT_THAT(info->warnings, IsEmpty());
 }
 
+TEST(ModelInfo, PassesOnThatConversionsMayLoseValues) {
+  EXPECT_FALSE(to_json(*parse(kPlain)).contains("lossy_conversion"));
+  const auto info = parse(changed("{\n", "{\n\"lossy_conversion\": true,\n"));
+  ASSERT_THAT(info, IsOk());
+  EXPECT_EQ(to_json(*info)["lossy_conversion"], true);
+}
+
 TEST(ModelInfo, MultipliesTheFirstDimensionByTheBatchEvenWhenItIsNotOne) {
   const auto info = parse(kPlain);
   ASSERT_THAT(info, IsOk());
