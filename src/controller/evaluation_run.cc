@@ -11,18 +11,11 @@
 #include "base/hash.h"
 #include "controller/raw_record.h"
 #include "controller/run_journal.h"
+#include "worker/memory_limit.h"
 
 namespace assay::controller {
 namespace fs = std::filesystem;
 namespace {
-
-constexpr double kMemoryShare = 0.9;  // of the machine's memory that a worker may hold
-
-std::int64_t memory_limit_bytes() {
-  const double bytes =
-      static_cast<double>(::sysconf(_SC_PHYS_PAGES)) * static_cast<double>(::sysconf(_SC_PAGESIZE));
-  return static_cast<std::int64_t>(bytes * kMemoryShare);
-}
 
 void append_all(std::vector<std::string>& to, const std::vector<std::string>& from) {
   to.insert(to.end(), from.begin(), from.end());
@@ -34,7 +27,7 @@ EvaluationRun::EvaluationRun(Setup setup, const RunEnvironment& environment)
     : setup_(std::move(setup)), environment_(&environment) {
   session_.worker_program = environment.installation.worker;
   session_.stop = environment.stop;
-  session_.memory_limit_bytes = memory_limit_bytes();
+  session_.memory_limit_bytes = worker::memory_limit_bytes();
   if (setup_.plan.request.timeout_s) {
     session_.timeout =
         std::chrono::milliseconds(static_cast<std::int64_t>(*setup_.plan.request.timeout_s * 1000));

@@ -35,17 +35,14 @@ Result<LoadedModel> read_loaded(const Json& answer) {
 
 Result<Session> Session::start(const SessionSettings& settings, const host::Manifest& manifest,
                                const std::string& phase, worker::PhaseEnd& end) {
-  Result<worker::Client> client =
-      worker::Client::start({.program = settings.worker_program,
-                             .log = settings.log_folder / (phase + ".log"),
-                             .environment = manifest.environment,
-                             .memory_limit_bytes = settings.memory_limit_bytes,
-                             .stop = settings.stop});
-  if (!client.ok()) {
-    const bool died = client.status().code() == StatusCode::kAborted;
-    end = {died ? worker::Outcome::kCrashed : worker::Outcome::kFailed, client.status().message()};
-    return client.status();
-  }
+  worker::ClientSettings chosen{.program = settings.worker_program,
+                                .log = settings.log_folder / (phase + ".log"),
+                                .environment = manifest.environment,
+                                .memory_limit_bytes = settings.memory_limit_bytes,
+                                .stop = settings.stop};
+  if (settings.timeout) chosen.close_timeout = *settings.timeout;
+  Result<worker::Client> client = worker::Client::start(std::move(chosen), end);
+  if (!client.ok()) return client.status();
   Session session(std::move(client).value(), settings.timeout);
   const Result<Json> opened =
       session.call("open", Json{{"library", manifest.library_path().string()}}, kOpenTimeout);
@@ -104,9 +101,6 @@ Status Session::share_arena(worker::ArenaLayout layout) {
   return ok_status();
 }
 
-worker::PhaseEnd Session::finish(const Status& status) {
-  client_.finish();
-  return client_.end_of(status);
-}
+worker::PhaseEnd Session::finish(const Status& status) { return client_.finish(status); }
 
 }  // namespace assay::controller

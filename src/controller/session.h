@@ -49,7 +49,7 @@ struct LoadedModel {
 class Session {
  public:
   // Starts a worker for `phase` (which names its log) and opens the backend. When that fails
-  // `record` says how.
+  // `end` says how.
   static Result<Session> start(const SessionSettings& settings, const host::Manifest& manifest,
                                const std::string& phase, worker::PhaseEnd& end);
   Session(Session&&) = default;

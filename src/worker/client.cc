@@ -8,11 +8,13 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <fstream>
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "base/cgroup.h"
 #include "base/file.h"
+#include "worker/log_tail.h"
+#include "worker/process_tree.h"
 #include "worker/protocol.h"
 
 namespace assay::worker {
@@ -22,22 +24,7 @@ using Clock = std::chrono::steady_clock;
 using std::chrono::milliseconds;
 constexpr milliseconds kTick{100};
 constexpr milliseconds kStartTimeout{30000};
-
-// Processes that the kernel killed for memory in our cgroup so far; 0 where that cannot be read.
-std::int64_t cgroup_oom_kills() {
-  std::ifstream self("/proc/self/cgroup");
-  std::string line;
-  while (std::getline(self, line)) {
-    if (!line.starts_with("0::")) continue;
-    std::ifstream events("/sys/fs/cgroup" + line.substr(3) + "/memory.events");
-    std::string name;
-    std::int64_t value = 0;
-    while (events >> name >> value) {
-      if (name == "oom_kill") return value;
-    }
-  }
-  return 0;
-}
+constexpr std::size_t kTailBytes = 400;  // of a log, in a reason
 
 std::string megabytes(std::int64_t bytes) { return fmt::format("{} MB", bytes / 1'000'000); }
 
@@ -57,7 +44,7 @@ Client::Client(ClientSettings settings, Channel channel, Process process)
       process_(std::move(process)),
       oom_kills_at_start_(cgroup_oom_kills()) {}
 
-Result<Client> Client::start(ClientSettings settings) {
+Result<Client> Client::spawn(ClientSettings settings) {
   std::array<int, 2> ends{};
   if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()) != 0) {
     return errno_status(errno, "cannot make a channel to the worker");
@@ -70,11 +57,20 @@ Result<Client> Client::start(ClientSettings settings) {
                                                     .log = settings.log,
                                                     .channel_fd = theirs.fd()}));
   theirs.close();
-  Client client(std::move(settings), std::move(ours), std::move(process));
-  const Result<Json> hello = client.call("hello", Json{{"protocol", kProtocolVersion}},
-                                         {.timeout = kStartTimeout, .tick = {}});
-  if (!hello.ok()) return hello.status();
-  return client;
+  return Client(std::move(settings), std::move(ours), std::move(process));
+}
+
+Result<Client> Client::start(ClientSettings settings, PhaseEnd& end) {
+  Result<Client> client = spawn(std::move(settings));
+  if (!client.ok()) {
+    end = {Outcome::kFailed, client.status().message()};
+    return client;
+  }
+  const Result<Json> hello = client->call("hello", Json{{"protocol", kProtocolVersion}},
+                                          {.timeout = kStartTimeout, .tick = {}});
+  if (hello.ok()) return client;
+  end = client->finish(hello.status());
+  return hello.status();
 }
 
 Status Client::send(const std::string& op, Json arguments, int passed_fd) {
@@ -94,6 +90,7 @@ Result<Json> Client::receive(const std::string& op, const CallOptions& options) 
   std::optional<Clock::time_point> deadline;
   if (options.timeout) deadline = Clock::now() + *options.timeout;
   while (true) {
+    RETURN_IF_ERROR(check_watches(op, deadline, options));
     const auto tick_end = Clock::now() + kTick;
     Result<Message> message = channel_.receive(deadline ? std::min(*deadline, tick_end) : tick_end);
     if (message.ok()) {
@@ -101,7 +98,7 @@ Result<Json> Client::receive(const std::string& op, const CallOptions& options) 
       const Json& body = message->body.get();
       if (body.contains("event")) {
         const Json reply = on_event_ ? on_event_(body) : Json::object();
-        if (body.value("wants_reply", false)) RETURN_IF_ERROR(channel_.send(reply));
+        if (body.value("wants_reply", false) && !channel_.send(reply).ok()) return collect_end(op);
         continue;
       }
       if (body.contains("error")) return status_of_error(body["error"]);
@@ -112,30 +109,33 @@ Result<Json> Client::receive(const std::string& op, const CallOptions& options) 
       process_.kill_tree();
       return lost(Outcome::kFailed, fmt::format("{}: {}", op, message.status().message()));
     }
-    RETURN_IF_ERROR(check_watches(op, deadline, options));
   }
 }
 
 Status Client::check_watches(const std::string& op, std::optional<Clock::time_point> deadline,
                              const CallOptions& options) {
-  if (options.tick) options.tick();
-  if (settings_.stop != nullptr && settings_.stop->load()) {
-    return cancelled(fmt::format("interrupted during {}", op));
-  }
-  const std::int64_t rss_bytes = usage_of(process_.pid()).rss_bytes;
-  if (settings_.memory_limit_bytes > 0 && rss_bytes > settings_.memory_limit_bytes) {
-    process_.kill_tree();
-    return lost(Outcome::kOutOfMemory,
-                fmt::format("{}: the worker held {}, {} are allowed", op, megabytes(rss_bytes),
-                            megabytes(settings_.memory_limit_bytes)));
-  }
-  if (deadline && Clock::now() >= *deadline) {
+  if (interrupted()) return cancelled(fmt::format("interrupted during {}", op));
+  const Clock::time_point now = Clock::now();
+  if (deadline && now >= *deadline) {
     process_.kill_tree();
     return lost(Outcome::kTimedOut,
                 fmt::format("{} took longer than {} s", op,
                             static_cast<double>(options.timeout->count()) / 1000));
   }
-  return ok_status();
+  if (now < next_look_) return ok_status();
+  next_look_ = now + kTick;
+  if (options.tick) options.tick();
+  return check_memory(op);
+}
+
+Status Client::check_memory(const std::string& op) {
+  const std::int64_t limit_bytes = settings_.memory_limit_bytes;
+  if (limit_bytes <= 0) return ok_status();
+  const std::int64_t held_bytes = resident_bytes_of(process_.tree(), limit_bytes);
+  if (held_bytes <= limit_bytes) return ok_status();
+  process_.kill_tree();
+  return lost(Outcome::kOutOfMemory, fmt::format("{}: the worker held {}, {} are allowed", op,
+                                                 megabytes(held_bytes), megabytes(limit_bytes)));
 }
 
 Status Client::lost(Outcome outcome, const std::string& reason) {
@@ -151,17 +151,22 @@ Status Client::collect_end(const std::string& op) {
     process_.kill_tree();
     return lost(Outcome::kCrashed, fmt::format("{}: the worker closed its channel", op));
   }
-  const std::string tail = log_tail();
-  if (!end->signalled) {
-    return lost(Outcome::kCrashed,
-                fmt::format("{}: the worker exited with code {}{}", op, end->code, tail));
+  const PhaseEnd how = unexpected_end(op, *end);
+  return lost(how.outcome, how.reason);
+}
+
+PhaseEnd Client::unexpected_end(const std::string& op, const ProcessEnd& end) const {
+  std::string tail = log_tail(settings_.log, kTailBytes);
+  if (!tail.empty()) tail = fmt::format("; its last words ({}): {}", quoted(settings_.log), tail);
+  if (!end.signalled) {
+    return {Outcome::kCrashed,
+            fmt::format("{}: the worker exited with code {}{}", op, end.code, tail)};
   }
-  if (end->code == SIGKILL && cgroup_oom_kills() > oom_kills_at_start_) {
-    return lost(Outcome::kOutOfMemory,
-                fmt::format("{}: the kernel killed the worker for memory", op));
+  if (end.code == SIGKILL && cgroup_oom_kills() > oom_kills_at_start_) {
+    return {Outcome::kOutOfMemory, fmt::format("{}: the kernel killed the worker for memory", op)};
   }
-  return lost(Outcome::kCrashed, fmt::format("{}: the worker was ended by {} (signal {}){}", op,
-                                             signal_name(end->code), end->code, tail));
+  return {Outcome::kCrashed, fmt::format("{}: the worker was ended by {} (signal {}){}", op,
+                                         signal_name(end.code), end.code, tail)};
 }
 
 PhaseEnd Client::end_of(const Status& status) const {
@@ -171,24 +176,35 @@ PhaseEnd Client::end_of(const Status& status) const {
   return {Outcome::kFailed, status.to_string()};
 }
 
-void Client::finish() {
-  if (std::exchange(finished_, true)) return;
-  if (!death_) {
-    const Json bye{{"op", "close"}};
-    if (channel_.send(bye).ok()) process_.wait(Clock::now() + settings_.close_grace);
+PhaseEnd Client::finish(const Status& status) {
+  PhaseEnd end = end_of(status);
+  if (!death_ && status.ok()) {
+    end = close();
+  } else if (!death_ && channel_.send(Json{{"op", "close"}}).ok()) {
+    process_.wait(Clock::now() + settings_.close_grace);
   }
   process_.kill_tree();
-  const std::optional<ProcessEnd> end = process_.wait(std::nullopt);
-  if (end) peak_rss_bytes_ = end->peak_rss_bytes;
+  const std::optional<ProcessEnd> ended = process_.wait(std::nullopt);
+  if (ended) peak_rss_bytes_ = ended->peak_rss_bytes;
+  return end;
 }
 
-std::string Client::log_tail() const {
-  constexpr std::size_t kTailBytes = 400;
-  const Result<std::string> text = read_file(settings_.log);
-  if (!text.ok() || text->empty()) return "";
-  const std::string tail =
-      text->size() > kTailBytes ? text->substr(text->size() - kTailBytes) : *text;
-  return fmt::format("; its last words ({}): {}", quoted(settings_.log), tail);
+// The work is done: a user who interrupts now waits for a graceful end, but not for long.
+PhaseEnd Client::close() {
+  const std::string where = "in close";
+  Status closed = send("close", Json::object());
+  if (closed.ok())
+    closed = receive(where, {.timeout = settings_.close_timeout, .tick = {}}).status();
+  if (closed.code() == StatusCode::kCancelled) {
+    settings_.stop = nullptr;
+    closed = receive(where, {.timeout = settings_.close_grace, .tick = {}}).status();
+  }
+  if (death_) return *death_;
+  if (!closed.ok()) return {Outcome::kFailed, fmt::format("{}: {}", where, closed.to_string())};
+  const std::optional<ProcessEnd> end = process_.wait(Clock::now() + settings_.close_grace);
+  if (!end)
+    return {Outcome::kTimedOut, where + ": the worker closed its backend and did not leave"};
+  return end->signalled || end->code != 0 ? unexpected_end(where, *end) : PhaseEnd{};
 }
 
 }  // namespace assay::worker

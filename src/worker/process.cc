@@ -5,6 +5,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <spawn.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -17,10 +18,13 @@
 #include <cstring>
 #include <fstream>
 #include <iterator>
-#include <sstream>
+#include <mutex>
+#include <set>
+#include <system_error>
 #include <utility>
 
 #include "base/file.h"
+#include "worker/process_tree.h"
 
 extern char** environ;  // NOLINT: POSIX's own name
 
@@ -31,10 +35,12 @@ namespace {
 using Clock = std::chrono::steady_clock;
 constexpr int kChannelFd = 3;
 constexpr const char* kMarkerName = "ASSAY_WORKER_MARK";
+constexpr std::chrono::seconds kKillPatience{5};
+constexpr std::chrono::milliseconds kKillRound{100};
 
 std::string new_marker() {
   static std::atomic<std::uint64_t> count{0};
-  return fmt::format("{}={}-{}-{}", kMarkerName, ::getpid(),
+  return fmt::format("{}={}-{}-{}.", kMarkerName, ::getpid(),
                      Clock::now().time_since_epoch().count(), count.fetch_add(1));
 }
 
@@ -111,22 +117,66 @@ bool wait_for_end(pid_t pid, Process::Deadline deadline) {
   return ready != 0;
 }
 
-bool carries_marker(const fs::path& process_folder, const std::string& marker) {
+// Does the process's environment have a line that begins with `text`?
+bool carries(const fs::path& process_folder, const std::string& text) {
   std::ifstream file(process_folder / "environ", std::ios::binary);
   const std::string environment((std::istreambuf_iterator<char>(file)),
                                 std::istreambuf_iterator<char>());
-  return environment.find(marker + '\0') != std::string::npos || environment.ends_with(marker);
+  return environment.starts_with(text) || environment.find('\0' + text) != std::string::npos;
 }
 
-void kill_marked(const std::string& marker) {
+// Processes that carry the marker, whoever their parent is by now.
+std::vector<pid_t> marked(const std::string& marker) {
+  std::vector<pid_t> found;
   std::error_code error;
   for (fs::directory_iterator it("/proc", error), end; !error && it != end; it.increment(error)) {
     const std::string name = it->path().filename().string();
     pid_t pid = 0;
     const auto parsed = std::from_chars(name.data(), name.data() + name.size(), pid);
     if (parsed.ec != std::errc() || parsed.ptr != name.data() + name.size()) continue;
-    if (pid != ::getpid() && carries_marker(it->path(), marker)) ::kill(pid, SIGKILL);
+    if (pid != ::getpid() && carries(it->path(), marker)) found.push_back(pid);
   }
+  return found;
+}
+
+// The workers that live: what else is our child and not of our session was adopted.
+class LiveWorkers {
+ public:
+  static LiveWorkers& instance() {
+    static LiveWorkers workers;
+    return workers;
+  }
+
+  void add(pid_t pid) {
+    const std::scoped_lock lock(mutex_);
+    if (pids_.empty()) ::prctl(PR_SET_CHILD_SUBREAPER, 1);
+    pids_.insert(pid);
+  }
+  void remove(pid_t pid) {
+    const std::scoped_lock lock(mutex_);
+    pids_.erase(pid);
+    if (pids_.empty()) ::prctl(PR_SET_CHILD_SUBREAPER, 0);
+  }
+  bool contains(pid_t pid) const {
+    const std::scoped_lock lock(mutex_);
+    return pids_.contains(pid);
+  }
+
+ private:
+  mutable std::mutex mutex_;
+  std::set<pid_t> pids_;
+};
+
+// Our children that a worker left behind. One that bears another worker's marker is that one's;
+// one that bears none is taken for this one's.
+std::vector<pid_t> adopted(const std::string& marker) {
+  std::vector<pid_t> found;
+  for (const pid_t child : children_of(::getpid())) {
+    if (LiveWorkers::instance().contains(child) || ::getsid(child) == ::getsid(0)) continue;
+    const fs::path folder = fmt::format("/proc/{}", child);
+    if (carries(folder, marker) || !carries(folder, kMarkerName)) found.push_back(child);
+  }
+  return found;
 }
 
 }  // namespace
@@ -143,6 +193,7 @@ Result<Process> Process::start(const SpawnRequest& request) {
       ::posix_spawn(&pid, request.program.c_str(), &settings.actions, &settings.attributes,
                     pointers(arguments).data(), pointers(environment).data());
   if (error != 0) return errno_status(error, "cannot start " + quoted(request.program));
+  LiveWorkers::instance().add(pid);
   return Process(pid, marker);
 }
 
@@ -153,6 +204,7 @@ Process::~Process() {
   if (pid_ < 0) return;
   kill_tree();
   wait(std::nullopt);
+  LiveWorkers::instance().remove(pid_);
 }
 
 std::optional<ProcessEnd> Process::wait(Deadline deadline) {
@@ -172,31 +224,32 @@ std::optional<ProcessEnd> Process::wait(Deadline deadline) {
   return end_;
 }
 
-void Process::kill_tree() {
-  if (!end_) ::kill(pid_, SIGKILL);
-  kill_marked(marker_);
+std::vector<pid_t> Process::tree() const {
+  std::vector<pid_t> pids = adopted(marker_);
+  if (!end_) pids.push_back(pid_);
+  add_descendants(pids);
+  return pids;
 }
 
-ProcessUsage usage_of(pid_t pid) {
-  std::ifstream file(fmt::format("/proc/{}/stat", pid));
-  const std::string text((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
-  const std::size_t close = text.rfind(')');
-  if (close == std::string::npos) return {};
-  std::istringstream fields(text.substr(close + 1));
-  std::vector<std::string> values{std::istream_iterator<std::string>(fields), {}};
-  // proc(5): fields counted from 1; after the command's ')' the first value here is field 3.
-  constexpr std::size_t kUserTicks = 14 - 3;
-  constexpr std::size_t kSystemTicks = 15 - 3;
-  constexpr std::size_t kResidentPages = 24 - 3;
-  if (values.size() <= kResidentPages) return {};
-  const auto number = [&](std::size_t index) {
-    return std::strtoll(values[index].c_str(), nullptr, 10);
-  };
-  ProcessUsage usage;
-  usage.cpu_ns =
-      (number(kUserTicks) + number(kSystemTicks)) * (1'000'000'000 / ::sysconf(_SC_CLK_TCK));
-  usage.rss_bytes = number(kResidentPages) * ::sysconf(_SC_PAGESIZE);
-  return usage;
+void Process::kill_tree() {
+  const auto limit = Clock::now() + kKillPatience;
+  do {
+    std::vector<pid_t> left = tree();
+    for (const pid_t pid : marked(marker_)) {
+      if (std::find(left.begin(), left.end(), pid) == left.end()) left.push_back(pid);
+    }
+    if (left.empty()) return;
+    for (const pid_t pid : left) ::kill(pid, SIGKILL);
+    // The first to end may leave children to us, which the next round finds.
+    const auto next_round = Clock::now() + kKillRound;
+    for (const pid_t pid : left) {
+      if (pid == pid_) {
+        wait(next_round);
+      } else if (wait_for_end(pid, next_round)) {
+        ::waitpid(pid, nullptr, WNOHANG);  // reaps it when it is ours
+      }
+    }
+  } while (Clock::now() < limit);
 }
 
 std::string signal_name(int signal_number) {

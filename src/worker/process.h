@@ -32,7 +32,10 @@ struct ProcessEnd {
   std::int64_t peak_rss_bytes = 0;
 };
 
-// A started child. Killed with all its descendants, and reaped, when it goes. One thread at a time.
+// A started child. Killed with all its descendants, and reaped, when it goes. While there is one,
+// this process adopts descendants of its children that lose their parent (PR_SET_CHILD_SUBREAPER),
+// so that none gets away by forking twice, in a session of its own or with an environment of its
+// own. One thread at a time.
 class Process {
  public:
   using Deadline = std::optional<std::chrono::steady_clock::time_point>;
@@ -49,7 +52,11 @@ class Process {
   // The end, or nullopt when the deadline passes first. May be asked again after the end.
   std::optional<ProcessEnd> wait(Deadline deadline);
 
-  // SIGKILL to it and to every process that it started, even one that left its session.
+  // It and every process that it started, as far as they live.
+  std::vector<pid_t> tree() const;
+
+  // SIGKILL to all of tree(), again and again until nothing is left of it; what was adopted is
+  // reaped. Gives up after some seconds on one that the kernel does not let die.
   void kill_tree();
 
  private:
@@ -59,13 +66,6 @@ class Process {
   std::string marker_;  // stands in the environment of every descendant
   std::optional<ProcessEnd> end_;
 };
-
-// CPU time and resident memory of a live process; zeros when it is gone. From /proc.
-struct ProcessUsage {
-  std::int64_t cpu_ns = 0;
-  std::int64_t rss_bytes = 0;
-};
-ProcessUsage usage_of(pid_t pid);
 
 // "SIGSEGV" for 11, "signal 64" where there is no name.
 std::string signal_name(int signal_number);

@@ -3,6 +3,9 @@
 // ASSAY_FAULT, or interact_info.fault, is "<where>:<what>"; without one it works.
 //   where  probe profile pre_optimize compile load infer close
 //   what   throw abort segfault hang exit0 exit3 eat_memory slow error
+//          child_eats_memory  daemon (leaves a process behind)  mumble (dies with a log of bytes
+//          that are no text)
+//          and in compile only: chatter (reports progress without end)
 //          and in infer only: wrong_shape wrong_bytes wrong_dtype wrong_name twice no_output nan
 //          every_5th (fails) stale (output not written)
 // "slow" takes ASSAY_FAULT_MS milliseconds more (default 50).
@@ -11,9 +14,13 @@
 // (else y), each FLOAT32 [?, interact_info.classes (10)]. Element k of a sample's output is
 // (k + 1) times the mean of the bytes of its first input.
 
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <chrono>
 #include <cstdint>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
@@ -47,6 +54,30 @@ std::string environment(const char* name) {
     if (pieces.back() == nullptr) throw std::bad_alloc();
     std::memset(pieces.back(), 1, kPiece);
   }
+}
+
+// The process that holds the backend stays small; one that it starts does not.
+[[noreturn]] void child_eats_memory() {
+  if (::fork() == 0) eat_memory();
+  hang();
+}
+
+// A process that is nobody's child, in a session of its own, with an empty environment.
+void leave_daemon() {
+  const pid_t child = ::fork();
+  if (child > 0) ::waitpid(child, nullptr, 0);
+  if (child != 0) return;
+  if (::setsid() < 0 || ::fork() != 0) ::_exit(0);
+  std::fprintf(stderr, "daemon %d\n", ::getpid());
+  char* const arguments[] = {const_cast<char*>("sleep"), const_cast<char*>("1000"), nullptr};
+  char* const nothing[] = {nullptr};
+  ::execve("/bin/sleep", arguments, nothing);
+  ::_exit(1);
+}
+
+[[noreturn]] void mumble() {
+  for (int i = 0; i < 200; ++i) std::fputs("\xC3\xA4\xFF", stderr);
+  std::abort();
 }
 
 void slow() {
@@ -92,6 +123,9 @@ class Fault {
     if (what == "exit0") std::exit(0);
     if (what == "exit3") std::exit(3);
     if (what == "eat_memory") eat_memory();
+    if (what == "child_eats_memory") child_eats_memory();
+    if (what == "daemon") leave_daemon();
+    if (what == "mumble") mumble();
     if (what == "slow") slow();
   }
 
@@ -116,7 +150,9 @@ class CompileBackendFaulty : public backend::CompileBackend {
   std::string compile(const backend::Document& configs, backend::DataLoader& /*dataloader*/,
                       backend::CompileJob& job) override {
     job.progress(0.5, "about to fail, perhaps");
-    Fault::of(configs).strike("compile");
+    const Fault fault = Fault::of(configs);
+    fault.strike("compile");
+    while (fault.what("compile") == "chatter") job.progress(-1, "and on and on");
     backend::CompileResult result;
     result.model = configs.text("model_info.model", "faulty");
     result.framework = configs.text("model_info.framework", "None");
