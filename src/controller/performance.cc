@@ -55,6 +55,7 @@ class RowMeasurer {
   Status run_round(Session& session, int number);
   Status fill_inputs(Session& session, Round& round, int number);
   Result<loadgen::RoundInput> measure(Session& session, Round& round, int number, bool repeat);
+  std::uint64_t calls_to_come(std::uint64_t planned, int number, bool repeat) const;
   Json measure_arguments(int number, bool repeat) const;
   Status compare_kept(Session& session, const Json& kept);
   Status keep_record(std::span<const std::byte> record, int number);
@@ -70,6 +71,7 @@ class RowMeasurer {
   std::optional<check::OutputReader> accuracy_;
   std::optional<check::OutputsMatch> match_;
   std::int64_t loaded_batch_size_ = 1;
+  std::uint64_t calls_done_ = 0;           // in the windows that are over
   std::vector<std::size_t> pool_samples_;  // first sample of each input slot of this round
 };
 
@@ -157,6 +159,13 @@ Status RowMeasurer::fill_inputs(Session& session, Round& round, int number) {
   return ok_status();
 }
 
+// Calls in the row's windows that follow, when this one has `planned`: of repeated ones a share.
+std::uint64_t RowMeasurer::calls_to_come(std::uint64_t planned, int number, bool repeat) const {
+  const std::uint64_t repeated = repeat ? planned : planned / kRepeatShare;
+  const auto rounds_left = static_cast<std::uint64_t>(std::max(request_->rounds - number - 1, 0));
+  return rounds_left * repeated * (kRepeatShare + 1) + (repeat ? 0 : repeated);
+}
+
 Json RowMeasurer::measure_arguments(int number, bool repeat) const {
   const auto rounds = static_cast<std::uint64_t>(request_->rounds);
   const std::uint64_t share = repeat ? rounds * kRepeatShare : rounds;
@@ -193,10 +202,14 @@ Result<loadgen::RoundInput> RowMeasurer::measure(Session& session, Round& round,
     (event.value("what", "") == "opened" ? window.opened_ns : window.closed_ns) = now_ns();
     return Json::object();
   });
+  std::uint64_t calls_now = 0;
   session.set_tick([&] {
-    const Result<loadgen::Progress> progress = loadgen::read_progress(record.bytes());
-    if (progress.ok())
-      observer_->progress(progress->calls_returned, progress->planned_calls, "calls");
+    const Result<loadgen::Progress> seen = loadgen::read_progress(record.bytes());
+    if (!seen.ok()) return;
+    calls_now = seen->calls_returned;
+    const std::uint64_t planned = std::max(seen->planned_calls, calls_now);
+    observer_->progress(calls_done_ + calls_now,
+                        calls_done_ + planned + calls_to_come(planned, number, repeat), "calls");
   });
   Json arguments = measure_arguments(number, repeat);
   arguments["exact_capacity"] = capacity;
@@ -206,13 +219,14 @@ Result<loadgen::RoundInput> RowMeasurer::measure(Session& session, Round& round,
   const Result<Json> answer = session.call("measure", std::move(arguments), timeout);
   session.set_tick(nullptr);
   session.client().set_on_event(nullptr);
+  calls_done_ += calls_now;
   if (!repeat && !request_->record_folder.empty()) {
     RETURN_IF_ERROR(keep_record(record.bytes(), number));
   }
   if (!answer.ok()) return answer.status();
   loadgen::RoundInput input;
   ASSIGN_OR_RETURN(input.record, loadgen::parse(record.bytes()));
-  if (window.closed_ns != 0) input.controller = window;
+  input.controller = window;
   if (answer->contains("host")) input.host = loadgen::host_watch_from_json((*answer)["host"]);
   if (repeat) return input;
   round.instance_wait_ns = answer->value("instance_wait_ns", std::int64_t{0});

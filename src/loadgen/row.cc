@@ -125,17 +125,28 @@ void judge_little(const RoundSummary& round, const std::string& name, Performanc
 
 void judge_controller(const RoundInput& input, const std::string& name, PerformanceRow& row) {
   if (!input.controller || input.record.window_end_ns == 0) return;
+  if (input.controller->opened_ns == 0 || input.controller->closed_ns == 0) {
+    void_row(row, name + "the worker did not tell when its window opened and closed");
+    return;
+  }
   const auto share =
       static_cast<std::int64_t>(kControllerShare * static_cast<double>(input.record.window_ns()));
   const std::int64_t slack_ns = std::max(kControllerSlackNs, share);
   const std::int64_t open_late = input.controller->opened_ns - input.record.window_start_ns;
   const std::int64_t close_late = input.controller->closed_ns - input.record.window_end_ns;
   if (std::abs(open_late) <= slack_ns && std::abs(close_late) <= slack_ns) return;
-  void_row(row,
-           fmt::format("{}worker and controller disagree on the window: opened {:.1f} ms and "
-                       "closed {:.1f} ms apart, {:.1f} ms are accepted",
-                       name, static_cast<double>(open_late) / 1e6,
-                       static_cast<double>(close_late) / 1e6, static_cast<double>(slack_ns) / 1e6));
+  std::string finding = fmt::format(
+      "{}worker and controller disagree on the window: opened {:.1f} ms and "
+      "closed {:.1f} ms apart, {:.1f} ms are accepted",
+      name, static_cast<double>(open_late) / 1e6, static_cast<double>(close_late) / 1e6,
+      static_cast<double>(slack_ns) / 1e6);
+  // A message that a busy host delivers late says nothing about the worker's clock.
+  if (input.host && input.host->noisy()) {
+    row.noisy = true;
+    row.notes.push_back(std::move(finding) + ": not judged, since the host was disturbed");
+    return;
+  }
+  void_row(row, std::move(finding));
 }
 
 void judge_host(const RoundInput& input, const std::string& name, PerformanceRow& row) {

@@ -20,6 +20,7 @@ namespace {
 
 using ::assay::testing::IsOk;
 using ::assay::testing::StatusIs;
+using ::testing::AllOf;
 using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
@@ -281,6 +282,26 @@ TEST(Row, ControllerThatSawAnotherWindowVoidsIt) {
   const PerformanceRow row = summarized(input);
   EXPECT_FALSE(row.valid);
   EXPECT_THAT(row.reasons, ElementsAre(HasSubstr("worker and controller disagree")));
+}
+
+TEST(Row, AWindowSeenLateOnADisturbedHostIsNoisyAndNotVoid) {
+  RowInput input = one_round(record_of({steady(900, 100'000)}));
+  const std::int64_t end = input.rounds[0].record.window_end_ns;
+  input.rounds[0].controller = ControllerWindow{kStart + 267'000'000, end + 3'000'000};
+  input.rounds[0].host = HostWatch{.noise = {"CPU time of other processes"}};
+  const PerformanceRow row = summarized(input);
+  EXPECT_TRUE(row.valid);
+  EXPECT_TRUE(row.noisy);
+  EXPECT_THAT(row.notes, Contains(AllOf(HasSubstr("267.0 ms"), HasSubstr("not judged"))));
+}
+
+TEST(Row, AWindowThatTheControllerWasNotToldOfIsVoidOnAnyHost) {
+  RowInput input = one_round(record_of({steady(900, 100'000)}));
+  input.rounds[0].controller = ControllerWindow{kStart, 0};
+  input.rounds[0].host = HostWatch{.noise = {"CPU time of other processes"}};
+  const PerformanceRow row = summarized(input);
+  EXPECT_FALSE(row.valid);
+  EXPECT_THAT(row.reasons, ElementsAre(HasSubstr("did not tell")));
 }
 
 TEST(Row, AWorkerThatDiedInTheWindowLeavesWhatItDid) {
