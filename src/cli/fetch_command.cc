@@ -18,7 +18,8 @@ namespace assay::cli {
 namespace {
 
 // Replaces this process: the script has the terminal, its signals and the exit code.
-int fetch(const std::vector<std::string>& arguments, const controller::Installation& installation) {
+int fetch(const std::vector<std::string>& tasks, bool json,
+          const controller::Installation& installation) {
   std::error_code error;
   if (!std::filesystem::exists(installation.fetch_script, error)) {
     complain(fmt::format("{} is missing: fetching works in a checkout",
@@ -26,7 +27,8 @@ int fetch(const std::vector<std::string>& arguments, const controller::Installat
     return controller::kExitBadInput;
   }
   std::vector<std::string> words = {"python3", installation.fetch_script.string()};
-  words.insert(words.end(), arguments.begin(), arguments.end());
+  if (json) words.emplace_back("--json");
+  words.insert(words.end(), tasks.begin(), tasks.end());
   std::vector<char*> argv;
   argv.reserve(words.size() + 1);
   for (std::string& word : words) argv.push_back(word.data());
@@ -40,9 +42,14 @@ int fetch(const std::vector<std::string>& arguments, const controller::Installat
 }  // namespace
 
 std::function<int()> configure_fetch(CLI::App& app, const Context& context) {
-  const auto arguments = std::make_shared<std::vector<std::string>>();
-  app.add_option("task", *arguments, "Tasks whose models and data are wanted")->required();
-  return [arguments, &context] { return fetch(*arguments, context.installation); };
+  struct Options {
+    std::vector<std::string> tasks;
+    bool json = false;
+  };
+  const auto options = std::make_shared<Options>();
+  app.add_option("task", options->tasks, "Tasks whose models and data are wanted")->required();
+  app.add_flag("--json", options->json, "One JSON document on standard output");
+  return [options, &context] { return fetch(options->tasks, options->json, context.installation); };
 }
 
 }  // namespace assay::cli

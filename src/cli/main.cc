@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "base/utf8.h"
 #include "cli/command.h"
 #include "controller/build_info.h"
 #include "controller/run.h"
@@ -22,6 +23,16 @@ constexpr std::array<Command, 5> kCommands = {{
     {"report", "Draw the reports of a result.json again", configure_report},
     {"env", "Show this host and this program, as a report records them", configure_env},
 }};
+
+// A path or a name that is no text cannot be written into a report, nor passed on as JSON.
+bool refuse_what_is_no_text(int argc, char** argv) {
+  for (int i = 1; i < argc; ++i) {
+    if (is_valid_utf8(argv[i])) continue;
+    complain(fmt::format("argument {}, \"{}\", is not UTF-8 text", i, valid_utf8(argv[i])));
+    return true;
+  }
+  return false;
+}
 
 // Options are accepted with _ or -: "--hardware-type" is "--hardware_type".
 std::vector<std::string> with_underscores(int argc, char** argv) {
@@ -39,6 +50,7 @@ std::vector<std::string> with_underscores(int argc, char** argv) {
 }
 
 int run_program(int argc, char** argv) {
+  if (refuse_what_is_no_text(argc, argv)) return controller::kExitBadInput;
   const Result<std::filesystem::path> executable = controller::own_executable();
   if (!executable.ok()) {
     complain(executable.status().message());

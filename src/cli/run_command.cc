@@ -2,10 +2,12 @@
 
 #include <fmt/format.h>
 #include <signal.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
 #include <atomic>
+#include <cerrno>
 #include <charconv>
 #include <cstdio>
 #include <ctime>
@@ -15,8 +17,11 @@
 #include <system_error>
 #include <vector>
 
+#include "base/file.h"
+#include "base/utf8.h"
 #include "cli/command.h"
 #include "controller/run.h"
+#include "loadgen/record.h"
 #include "report/console.h"
 
 #ifdef ASSAY_HAS_DIALOGS
@@ -37,11 +42,23 @@ extern "C" void on_interrupt(int signal_number) {
   }
 }
 
+// A signal that was ignored when the program started (nohup, a job in the background) stays so.
 void catch_interrupts() {
-  struct sigaction action{};
-  action.sa_handler = on_interrupt;
-  ::sigaction(SIGINT, &action, nullptr);
-  ::sigaction(SIGTERM, &action, nullptr);
+  for (const int signal_number : {SIGINT, SIGTERM, SIGHUP}) {
+    struct sigaction before{};
+    struct sigaction action{};
+    action.sa_handler = on_interrupt;
+    if (::sigaction(signal_number, nullptr, &before) == 0 && before.sa_handler == SIG_IGN) continue;
+    ::sigaction(signal_number, &action, nullptr);
+  }
+  // Who reads the console may leave; the report is written all the same.
+  ::signal(SIGPIPE, SIG_IGN);
+}
+
+// Text for standard output, which may be closed by now: what cannot be written is let go.
+void say(const std::string& text) {
+  (void)std::fwrite(text.data(), 1, text.size(), stdout);
+  (void)std::fflush(stdout);
 }
 
 // Shows a run's phases on the console.
@@ -52,8 +69,8 @@ class ConsoleObserver : public controller::RunObserver {
   void waiting(const std::string& what) override { console_->line(what); }
   void phase_started(const std::string& name) override { console_->begin(name); }
 
-  void progress(std::uint64_t done, std::uint64_t total, const char* /*unit*/) override {
-    if (total > 0) console_->set_total(total);
+  void progress(std::uint64_t done, std::uint64_t total, const char* unit) override {
+    console_->set_total(total, unit);
     console_->update(done);
   }
 
@@ -110,6 +127,20 @@ void add_options(CLI::App& app, Options& options) {
   app.add_flag("--json", options.json, "Print result.json on standard output, nothing else");
 }
 
+// What no later step could hold, whatever it accepts: the plan says what is accepted of the rest.
+Status check_sizes(const Options& options) {
+  constexpr double kMostSeconds = 1e9;
+  if (options.timeout_s && !(*options.timeout_s <= kMostSeconds)) {
+    return invalid_argument(fmt::format("--timeout: found {}, accepted: seconds, {} at most",
+                                        *options.timeout_s, kMostSeconds));
+  }
+  if (options.clients && *options.clients > loadgen::kMaxClients) {
+    return invalid_argument(fmt::format("--clients: found {}, accepted: {} at most",
+                                        *options.clients, loadgen::kMaxClients));
+  }
+  return ok_status();
+}
+
 // "1,8" -> {1, 8}. What is not a number is left to the plan to refuse, which knows what is
 // accepted.
 Result<std::vector<std::int64_t>> parse_batch_sizes(const std::string& text) {
@@ -140,14 +171,51 @@ std::string run_name() {
   return text;
 }
 
-// results/<task>/<HW>/<time>, with `latest` beside it.
-fs::path default_output(const workload::RunRequest& request) {
-  const std::string what = request.task.empty() ? request.model.stem().string() : request.task;
-  const fs::path parent = fs::path("results") / what / request.hardware_type;
-  fs::path folder = parent / run_name();
-  for (int n = 2; fs::exists(folder); ++n) folder = parent / fmt::format("{}-{}", run_name(), n);
-  return folder;
-}
+// A folder for one run, made by this process and no other; gone again, with what was made around
+// it, when the run leaves nothing in it.
+class ClaimedFolder {
+ public:
+  ClaimedFolder() = default;
+  ClaimedFolder(const ClaimedFolder&) = delete;
+  ClaimedFolder& operator=(const ClaimedFolder&) = delete;
+  ~ClaimedFolder() {
+    std::error_code ignored;
+    for (auto folder = made_.rbegin(); folder != made_.rend(); ++folder) {
+      fs::remove(*folder, ignored);  // an empty one only
+    }
+  }
+
+  // results/<task>/<HW>/<time>; two that begin in the same second get -2, -3, ...
+  Status claim(const workload::RunRequest& request) {
+    const std::string what = request.task.empty() ? request.model.stem().string() : request.task;
+    fs::path parent;
+    for (const fs::path& part : fs::path("results") / what / request.hardware_type) {
+      parent /= part;
+      if (!make(parent) && errno != EEXIST) return refused(parent);
+    }
+    const std::string name = run_name();
+    path_ = parent / name;
+    for (int n = 2; !make(path_); ++n) {
+      if (errno != EEXIST) return refused(path_);
+      path_ = parent / fmt::format("{}-{}", name, n);
+    }
+    return ok_status();
+  }
+  const fs::path& path() const { return path_; }
+
+ private:
+  bool make(const fs::path& folder) {
+    if (::mkdir(folder.c_str(), 0777) != 0) return false;
+    made_.push_back(folder);
+    return true;
+  }
+  static Status refused(const fs::path& folder) {
+    return errno_status(errno, "cannot make folder " + quoted(folder));
+  }
+
+  std::vector<fs::path> made_;
+  fs::path path_;
+};
 
 void point_latest_to(const fs::path& folder) {
   std::error_code ignored;
@@ -157,7 +225,9 @@ void point_latest_to(const fs::path& folder) {
   fs::rename(fresh, link, ignored);
 }
 
-Status complete(Options& options, const controller::Installation& installation) {
+Status complete(Options& options, const controller::Installation& installation,
+                ClaimedFolder& claimed) {
+  RETURN_IF_ERROR(check_sizes(options));
   workload::RunRequest& request = options.request;
   request.model = options.model;
   request.answers_file = options.answers;
@@ -171,8 +241,18 @@ Status complete(Options& options, const controller::Installation& installation) 
   if (!options.batch_sizes.empty()) {
     ASSIGN_OR_RETURN(request.batch_sizes, parse_batch_sizes(options.batch_sizes));
   }
-  request.output = options.output.empty() ? default_output(request) : fs::path(options.output);
-  return ok_status();
+  request.output = options.output;
+  if (options.output.empty()) {
+    RETURN_IF_ERROR(claimed.claim(request));
+    request.output = claimed.path();
+  }
+  std::error_code error;
+  const fs::path absolute = fs::absolute(request.output, error);
+  if (error) return errno_status(error.value(), "--output: cannot tell where this program stands");
+  if (is_valid_utf8(absolute.native())) return ok_status();
+  return invalid_argument(
+      fmt::format("--output: {}, accepted: a folder whose path is UTF-8 text, as reports are",
+                  valid_utf8(quoted(absolute))));
 }
 
 int exit_code_of(const Status& status) {
@@ -182,7 +262,8 @@ int exit_code_of(const Status& status) {
 }
 
 int run(Options& options, const controller::Installation& installation) {
-  if (const Status status = complete(options, installation); !status.ok()) {
+  ClaimedFolder claimed;
+  if (const Status status = complete(options, installation, claimed); !status.ok()) {
     complain(status.message());
     return controller::kExitBadInput;
   }
@@ -208,11 +289,10 @@ int run(Options& options, const controller::Installation& installation) {
   }
   if (options.output.empty()) point_latest_to(options.request.output);
   if (options.json) {
-    fmt::print("{}\n", summary->result->dump());
+    say(summary->result->dump() + "\n");
   } else {
-    fmt::print(
-        "{}", report::summary_text(*summary->result, style,
-                                   {summary->report_path.string(), summary->result_path.string()}));
+    say(report::summary_text(*summary->result, style,
+                             {summary->report_path.string(), summary->result_path.string()}));
   }
   return summary->exit_code;
 }

@@ -22,8 +22,10 @@ namespace {
 // Removes the run's folder again, when it was not there before and nothing is in it.
 class FolderGuard {
  public:
-  explicit FolderGuard(fs::path folder)
-      : folder_(std::move(folder)), existed_(fs::exists(folder_)) {}
+  explicit FolderGuard(fs::path folder) : folder_(std::move(folder)) {
+    std::error_code ignored;
+    existed_ = fs::exists(folder_, ignored);
+  }
   FolderGuard(const FolderGuard&) = delete;
   FolderGuard& operator=(const FolderGuard&) = delete;
   ~FolderGuard() {
@@ -33,7 +35,7 @@ class FolderGuard {
 
  private:
   fs::path folder_;
-  bool existed_;
+  bool existed_ = false;
 };
 
 std::vector<std::string> hardware_types(const Installation& installation) {

@@ -137,6 +137,11 @@ void ProgressConsole::update(std::uint64_t done, std::string_view activity) {
 
 void ProgressConsole::set_total(std::uint64_t total) { total_ = total; }
 
+void ProgressConsole::set_total(std::uint64_t total, std::string_view unit) {
+  total_ = total;
+  unit_ = printable(unit);
+}
+
 void ProgressConsole::end(std::string_view phase, std::string_view outcome,
                           std::string_view reason) {
   erase();

@@ -56,8 +56,9 @@ class ProgressConsole {
   // `done` units of the phase so far. `activity` says what goes on ("warming up"); "" when that is
   // plain. Cheap to call often. Ignored when no phase is open.
   void update(std::uint64_t done, std::string_view activity = "");
-  // A different total, e.g. when a row goes on until its percentile's floor.
+  // A different total, e.g. when a row goes on until its percentile's floor, and what is counted.
   void set_total(std::uint64_t total);
+  void set_total(std::uint64_t total, std::string_view unit);
   // `outcome`: a word of result.json ("ok", "failed", ...). Opens and closes the phase when it is
   // not the open one, so that skipped phases are one call.
   void end(std::string_view phase, std::string_view outcome, std::string_view reason = "");

@@ -123,6 +123,16 @@ class CommandTest(unittest.TestCase):
         self.assertIn('did you mean "resnet50-onnx-fp32"?', result.stderr)
 
 
+    def test_json_is_all_that_standard_output_gets(self):
+        task = "fashion-mnist-cnn-onnx-fp32"  # needs nothing but the checkout
+        with tempfile.TemporaryDirectory() as cache:
+            result = subprocess.run([sys.executable, "-B", TOOL / "fetch.py", "--cache", cache,
+                                     "--json", task], capture_output=True, text=True, check=False)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertEqual(json.loads(result.stdout)["task"], task)
+        self.assertIn("everything is there", result.stderr)
+
+
 class ManifestTest(unittest.TestCase):
     manifest = json.loads((TOOL / "tasks.json").read_text())
 

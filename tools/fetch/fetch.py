@@ -14,6 +14,7 @@ import argparse
 import difflib
 import fcntl
 import json
+import os
 import pathlib
 import shutil
 import signal
@@ -169,12 +170,22 @@ def fetch(task, manifest, place):
     say(f"{task}: everything is there ({time.monotonic() - start:.1f} s)")
 
 
+def own_standard_output():
+    """Standard output for this program's answer alone: what the clients say goes to the other."""
+    answer = os.fdopen(os.dup(sys.stdout.fileno()), "w", encoding="utf-8")
+    os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
+    return answer
+
+
 def main():
     parser = argparse.ArgumentParser(prog="assay fetch", description="Gets what a task needs.")
     parser.add_argument("task")
     parser.add_argument("--cache", type=pathlib.Path, default=default_cache(),
                         help="folder for what is fetched (default: %(default)s)")
+    parser.add_argument("--json", action="store_true",
+                        help="one JSON document on standard output, everything else on the other")
     arguments = parser.parse_args()
+    answer = own_standard_output() if arguments.json else None
     manifest = json.loads((HERE / "tasks.json").read_text())
     if arguments.task not in manifest["tasks"]:
         return unknown_task(arguments.task, list(manifest["tasks"]))
@@ -183,6 +194,11 @@ def main():
     try:
         place = Workplace(arguments.cache.absolute(), HERE.parents[1], HERE)
         fetch(arguments.task, manifest, place)
+        if answer:
+            with answer:
+                json.dump({"task": arguments.task, "cache": str(place.cache),
+                           "products": manifest["tasks"][arguments.task]}, answer)
+                answer.write("\n")
     except Failed as failure:
         print(f"assay fetch: {failure}", file=sys.stderr)
         return 3
