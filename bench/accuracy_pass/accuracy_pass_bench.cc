@@ -9,11 +9,16 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
+#include <cerrno>
 #include <cstdio>
+#include <cstdlib>
 #include <filesystem>
+#include <fstream>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <string>
 #include <vector>
 
 #include "base/clock.h"
@@ -146,23 +151,51 @@ Result<double> bare_seconds(const Bench& bench, host::RuntimeBackend& runtime,
   return right > 0 ? Result<double>(seconds) : internal_error("nothing was right");
 }
 
-// Peak resident memory of a pass in a process of its own, bytes.
-Result<double> pass_memory(const Bench& bench, std::uint64_t samples) {
+// Peaks of resident memory, bytes.
+struct PassMemory {
+  double controller = 0;  // of the process that decodes, stores and scores
+  double worker = 0;      // of the process that it starts, which holds the backend
+};
+
+// VmHWM of this process: ru_maxrss of one that is waited for would be its largest child's.
+double own_peak_bytes() {
+  std::ifstream file("/proc/self/status");
+  std::string line;
+  while (std::getline(file, line)) {
+    if (line.starts_with("VmHWM:")) return std::strtod(line.c_str() + 6, nullptr) * 1024;
+  }
+  return 0;
+}
+
+// A pass in a process of its own, which tells its own peak and its worker's.
+Result<PassMemory> pass_memory(const Bench& bench, std::uint64_t samples) {
+  std::array<int, 2> ends{};
+  if (::pipe(ends.data()) != 0) return errno_status(errno, "cannot make a pipe");
   const pid_t child = ::fork();
-  if (child == 0) ::_exit(pass_seconds(bench, samples).ok() ? 0 : 1);
+  if (child == 0) {
+    const bool ok = pass_seconds(bench, samples).ok();
+    rusage children{};
+    ::getrusage(RUSAGE_CHILDREN, &children);
+    const PassMemory peaks{own_peak_bytes(), static_cast<double>(children.ru_maxrss) * 1024};
+    const bool told = ::write(ends[1], &peaks, sizeof(peaks)) == sizeof(peaks);
+    ::_exit(ok && told ? 0 : 1);
+  }
+  ::close(ends[1]);
+  PassMemory peaks;
+  const bool heard = ::read(ends[0], &peaks, sizeof(peaks)) == sizeof(peaks);
+  ::close(ends[0]);
   int status = 0;
-  rusage usage{};
-  if (::wait4(child, &status, 0, &usage) != child || status != 0) {
+  if (::waitpid(child, &status, 0) != child || status != 0 || !heard) {
     return internal_error("the pass failed in a process of its own");
   }
-  return static_cast<double>(usage.ru_maxrss) * 1024;
+  return peaks;
 }
 
 Status run() {
   ASSIGN_OR_RETURN(const Bench bench, set_up());
   // Before any thread is started here, so that forking is safe.
-  ASSIGN_OR_RETURN(const double small, pass_memory(bench, 1'000));
-  ASSIGN_OR_RETURN(const double large, pass_memory(bench, 10'000));
+  ASSIGN_OR_RETURN(const PassMemory small, pass_memory(bench, 1'000));
+  ASSIGN_OR_RETURN(const PassMemory large, pass_memory(bench, 10'000));
   ASSIGN_OR_RETURN(const host::Library library, host::Library::open(bench.manifest.library_path()));
   ASSIGN_OR_RETURN(host::RuntimeBackend runtime, host::RuntimeBackend::create(library));
   RETURN_IF_ERROR(runtime.load({bench.model.configs,
@@ -180,7 +213,10 @@ Status run() {
   }
   std::sort(ratios.begin(), ratios.end());
   fmt::print("accuracy_pass ratio {:.3f} goal >= 0.95\n", ratios[ratios.size() / 2]);
-  fmt::print("accuracy_pass_memory ratio {:.3f} goal <= 1\n", (large - small) / kMemoryBound);
+  fmt::print("accuracy_pass_memory ratio {:.3f} goal <= 1\n",
+             (large.controller - small.controller) / kMemoryBound);
+  fmt::print("accuracy_pass_worker_memory ratio {:.3f} goal <= 1\n",
+             (large.worker - small.worker) / kMemoryBound);
   std::error_code ignored;
   fs::remove_all(bench.scratch, ignored);
   return runtime.close();

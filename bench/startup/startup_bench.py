@@ -7,19 +7,21 @@ import statistics
 import subprocess
 import sys
 import tempfile
+import time
 
 ASSAY = pathlib.Path(__file__).resolve().parent / "assay"
 BUDGET_S = 2.0
 RUNS = 3
 
 
-def own_seconds(folder):
+def own_seconds(folder, wall_s):
+    """`wall_s` is the process's whole life: start, reports and all."""
     result = json.loads((folder / "result.json").read_text())
     spent = result["compile"]["measured"]["wall_ns"]
     spent += result["provenance"]["backend"]["accuracy_pass"]["backend_ns"]
     for row in result["performance"]:
         spent += sum(row["time"].values())
-    return (result["wall_ns"] - spent) / 1e9
+    return wall_s - spent / 1e9
 
 
 def main():
@@ -27,13 +29,15 @@ def main():
     with tempfile.TemporaryDirectory() as scratch:
         for number in range(RUNS + 1):
             folder = pathlib.Path(scratch) / str(number)
+            start = time.monotonic()
             run = subprocess.run([ASSAY, "run", "--task", "fashion-mnist-cnn-onnx-fp32",
                                   "--hardware_type", "CPU", "--output", folder],
                                  capture_output=True, text=True, check=False)
+            wall_s = time.monotonic() - start
             if run.returncode not in (0, 1):
                 sys.exit(f"startup_bench: {run.stderr or run.stdout}")
             if number > 0:  # the first one makes the reference
-                figures.append(own_seconds(folder))
+                figures.append(own_seconds(folder, wall_s))
     print(f"startup ratio {statistics.median(figures) / BUDGET_S:.3f} goal <= 1")
 
 
