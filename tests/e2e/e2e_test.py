@@ -1,14 +1,16 @@
 """End-to-end tests. Standard library only; ./test.sh -L e2e runs them."""
+import gzip
 import json
 import math
 import os
 import pathlib
+import shutil
 import signal
 import struct
 import subprocess
 import time
 
-from support import ASSAY, MODELS, ROOT, SHORT, Case
+from support import ASSAY, MODELS, ROOT, SHORT, Case, workers_of
 
 FASHION = ["--task", "fashion-mnist-cnn-onnx-fp32", "--hardware_type", "CPU"]
 FAULTY = ["--task", "fashion-mnist-cnn-onnx-fp32", "--hardware_type", "FAULTY"]
@@ -208,6 +210,78 @@ class BadInput(Case):
                 self.assert_refused(run, *words)
 
 
+    def refuse_library(self, name, library, *words):
+        """A backend whose library is this file."""
+        folder = self.temp / "backends" / name
+        folder.mkdir(parents=True)
+        (folder / "manifest.json").write_text(json.dumps(
+            {"hardware_type": name, "library": library.name, "interface_major": 0,
+             "description": "not one"}))
+        shutil.copyfile(library, folder / library.name)
+        run = self.run_assay("--task", "fashion-mnist-cnn-onnx-fp32", "--hardware_type", name,
+                             ASSAY_BACKENDS=str(folder.parent))
+        self.assert_refused(run, library.name, *words)
+
+    def test_libraries_of_no_use(self):
+        plugins = pathlib.Path(ASSAY).parent.parent / "tests" / "abi" / "plugins"
+        for name, words in (("other_major", ["1"]), ("exports_nothing", ["assay_backend_v0"])):
+            with self.subTest(name):
+                self.refuse_library(name.upper(), plugins / f"{name}.so", *words)
+
+    def test_data_sets_of_no_use(self):
+        for what, labels, words in (("labels", [1, 2, 77], ["77"]), ("empty", [], ["empty"])):
+            with self.subTest(what):
+                root = self.task_folder('{"model": "m"}')
+                shutil.rmtree(root / "datasets")
+                folder = root / "datasets" / "fashion-mnist"
+                folder.mkdir(parents=True)
+                count = len(labels)
+                with gzip.open(folder / "t10k-images-idx3-ubyte.gz", "wb") as file:
+                    file.write(struct.pack(">IIII", 2051, count, 28, 28) + bytes(784 * count))
+                with gzip.open(folder / "t10k-labels-idx1-ubyte.gz", "wb") as file:
+                    file.write(struct.pack(">II", 2049, count) + bytes(labels))
+                run = self.run_assay("--task", "t", "--hardware_type", "CPU", ASSAY_ROOT=str(root),
+                                     ASSAY_BACKENDS=str(pathlib.Path(ASSAY).parent.parent /
+                                                        "backends"))
+                self.assert_refused(run, *words)
+                shutil.rmtree(root)
+
+    def test_output_folder_that_cannot_be(self):
+        """Too long a name, a place that takes no files, and one where no file may grow."""
+        for folder, words in ((self.temp / ("x" * 300), ["name"]), (pathlib.Path("/proc/x"), [])):
+            with self.subTest(str(folder)[:20]):
+                run = self.run_assay(*FASHION, folder=folder)
+                self.assertEqual(run.code, 2, run.err)
+                for word in words:
+                    self.assertIn(word, run.err)
+        full = self.temp / "full"
+        process = subprocess.run(
+            ["sh", "-c", 'ulimit -f 0; exec "$@"', "sh", ASSAY, "run", "--output", full, *FASHION],
+            capture_output=True, text=True, env=self.environment(), cwd=self.temp, timeout=60,
+            preexec_fn=lambda: signal.signal(signal.SIGXFSZ, signal.SIG_IGN))
+        self.assertEqual(process.returncode, 2, process.stderr)
+        self.assertIn("full", process.stderr)
+        self.assertFalse(full.exists())
+
+    def test_paths_that_are_no_text(self):
+        for option in ("--model", "--output", "--answers"):
+            with self.subTest(option):
+                process = subprocess.run(
+                    [ASSAY.encode(), b"run", b"--hardware_type", b"CPU", option.encode(),
+                     bytes(self.temp) + b"/\xff"], capture_output=True, env=self.environment(),
+                    cwd=self.temp, timeout=60)
+                self.assertEqual(process.returncode, 2, process.stderr)
+                self.assertIn("UTF-8", process.stderr.decode())
+        self.assertEqual(list(self.temp.iterdir()), [])
+
+    def test_numbers_that_nothing_could_hold(self):
+        for option, value in (("--timeout", "1e300"), ("--timeout", "nan"), ("--timeout", "-1"),
+                              ("--clients", "4294967297"), ("--clients", "99999999999999999999"),
+                              ("--data_percent", "nan"), ("--seed", "-1")):
+            with self.subTest(f"{option} {value}"):
+                self.assert_refused(self.run_assay(*FASHION, f"{option}={value}"), option)
+
+
 class Faults(Case):
     """Nothing that a backend does loses the report or stops the rest."""
 
@@ -276,24 +350,95 @@ class Faults(Case):
             self.assertFalse(row["valid"])
             self.assertIsNone(row["qps"])
 
-    def test_killing_the_worker_from_outside_leaves_a_report(self):
-        """SIGKILL to whatever worker is alive, again and again, through a whole run."""
-        process = subprocess.Popen([ASSAY, "run", "--output", str(self.folder), *FASHION, *SHORT],
-                                   stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-                                   env=self.environment())
-        while process.poll() is None:
-            for child in pathlib.Path(f"/proc/{process.pid}/task/{process.pid}/children"
-                                      ).read_text().split() if process.poll() is None else ():
-                try:
-                    os.kill(int(child), signal.SIGKILL)
-                except ProcessLookupError:
-                    pass
-            time.sleep(0.002)
-        out, err = process.communicate()
-        self.assertTrue((self.folder / "result.json").exists(), out + err)
-        result = json.loads((self.folder / "result.json").read_text())
-        self.assertEqual(process.returncode, 3)
-        self.assertIn("crashed", [p["outcome"] for p in result["phases"]])
+    def test_close_belongs_to_its_phase(self):
+        for what, outcome, words in (("segfault", "crashed", "SIGSEGV"),
+                                     ("exit3", "crashed", "code 3"),
+                                     ("error", "failed", "failed on demand"),
+                                     ("hang", "timed_out", "")):
+            with self.subTest(what):
+                self.folder = self.temp / f"close-{what}"
+                run = self.evaluate(f"close:{what}", "--timeout", "5")
+                for name in ("accuracy", "performance"):
+                    entry = run.phase(name)
+                    self.assertEqual(entry["outcome"], outcome, entry)
+                    self.assertIn("in close", entry["reason"])
+                    self.assertIn(words, entry["reason"])
+                # What was done before is kept.
+                self.assertIsNotNone(run.result["accuracy"])
+                self.assertEqual(run.code, 3)
+
+    def test_log_that_is_no_text_does_not_lose_the_report(self):
+        run = self.evaluate("load:mumble")
+        self.assertEqual(run.phase("accuracy")["outcome"], "crashed")
+        self.assertIn("\ufffd", run.phase("accuracy")["reason"])
+
+    def test_talking_all_the_time_does_not_beat_the_timeout(self):
+        run = self.evaluate("compile:chatter", "--timeout", "2")
+        self.assertEqual(run.phase("compile")["outcome"], "timed_out")
+
+    def test_memory_is_limited(self):
+        run = self.run_assay(*FAULTY, *SHORT, "--data_percent", "1", "--batch_sizes", "4",
+                             ASSAY_FAULT="compile:eat_memory", ASSAY_MEMORY_LIMIT="500000000")
+        self.assert_complete(run)
+        entry = run.phase("compile")
+        self.assertEqual(entry["outcome"], "out_of_memory", entry)
+        self.assertIn("500 MB are allowed", entry["reason"])
+        self.assertEqual(run.phase("reference")["outcome"], "skipped")
+
+
+# A phase, where its worker is made to last a second, and what does not come out ok then.
+KILLED = (("probe", "probe", {"probe", "pre_optimize", "compile", "reference", "accuracy",
+                              "numeric", "performance"}),
+          ("profile", "profile", {"profile"}),
+          ("pre_optimize", "pre_optimize", {"pre_optimize"}),
+          ("compile", "compile", {"compile", "reference", "accuracy", "numeric", "performance"}),
+          ("reference", "", {"reference", "numeric"}),
+          ("accuracy", "load", {"accuracy", "numeric"}),
+          ("performance-b1-r0", "load", {"performance"}),
+          ("performance-b1-r1", "load", {"performance"}))
+
+
+class EveryPhase(Case):
+    """What happens to a worker from outside, in each phase."""
+
+    def start(self, name, where):
+        self.folder = self.temp / name
+        return self.start_assay(*FAULTY, "--iterations", "2", "--data_percent", "1",
+                                "--batch_sizes", "1", ASSAY_FAULT=f"{where}:slow",
+                                ASSAY_FAULT_MS="1000", ASSAY_CACHE=str(self.temp / f"cache-{name}"))
+
+    def test_killing_the_worker_costs_its_phase(self):
+        for name, where, lost in KILLED:
+            with self.subTest(name):
+                process = self.start(name, where)
+                os.kill(self.wait_for_worker(process, name), signal.SIGKILL)
+                run = self.end_of(process)
+                self.assert_complete(run)
+                self.assertEqual(run.code, 3)
+                entry = run.phase(name.split("-")[0])
+                self.assertEqual(entry["outcome"], "crashed", entry)
+                self.assertIn("SIGKILL", entry["reason"])
+                for phase in run.result["phases"]:
+                    if phase["name"] in lost:
+                        self.assertIn(phase["outcome"], ("crashed", "skipped"), phase)
+                    elif phase["name"] != "stability":
+                        self.assertEqual(phase["outcome"], "ok", phase)
+
+    def test_ctrl_c_leaves_what_was_done(self):
+        for name, where, _ in KILLED:
+            with self.subTest(name):
+                process = self.start(name, where)
+                self.wait_for_worker(process, name)
+                process.send_signal(signal.SIGINT)
+                run = self.end_of(process)
+                self.assert_complete(run)
+                self.assertEqual(run.code, 130)
+                self.assertTrue(run.result["interrupted"])
+                done = PHASES[:PHASES.index(name.split("-")[0])]
+                for phase in run.result["phases"]:
+                    if phase["name"] != "stability":
+                        wanted = "ok" if phase["name"] in done else "skipped"
+                        self.assertEqual(phase["outcome"], wanted, phase)
 
 
 class Interruption(Case):
@@ -307,18 +452,46 @@ class Interruption(Case):
             time.sleep(0.01)
         return process
 
+    def test_hang_up_is_an_interruption(self):
+        process = self.start_assay(*FAULTY, *SHORT, ASSAY_FAULT="compile:hang")
+        self.wait_for_worker(process, "compile")
+        process.send_signal(signal.SIGHUP)
+        run = self.end_of(process)
+        self.assert_complete(run)
+        self.assertEqual(run.code, 130)
+
+    def test_interruption_while_the_backend_talks(self):
+        process = self.start_assay(*FAULTY, *SHORT, ASSAY_FAULT="compile:chatter")
+        self.wait_for_worker(process, "compile")
+        process.send_signal(signal.SIGINT)
+        run = self.end_of(process)
+        self.assert_complete(run)
+        self.assertEqual(run.code, 130)
+        self.assertEqual(run.phase("compile")["outcome"], "skipped")
+
+    def test_reader_of_the_console_may_leave(self):
+        process = self.start_assay(*FASHION, "--compile_only")
+        process.stdout.readline()
+        process.stdout.close()
+        process.stderr.close()
+        self.assertEqual(process.wait(timeout=120), 0)
+        result = json.loads((self.folder / "result.json").read_text())
+        self.assertEqual(result["exit_code"], 0)
+        self.assertTrue((self.folder / "report.html").exists())
+
     def interrupt(self, process):
         process.send_signal(signal.SIGINT)
         out, err = process.communicate(timeout=120)
         self.assertEqual(process.returncode, 130, out + err)
 
     def test_ctrl_c_leaves_what_was_done(self):
-        self.interrupt(self.start_long_run())
+        process = self.start_long_run()
+        self.interrupt(process)
         result = json.loads((self.folder / "result.json").read_text())
         self.assertTrue(result["interrupted"])
         self.assertEqual(result["verdict"], "incomplete")
         self.assertAlmostEqual(result["accuracy"]["value"], 0.9251, 4)
-        self.assertEqual(workers_of(self.folder), [])
+        self.assertEqual(workers_of(process.pid), {})
 
     def test_two_runs_do_not_share_a_device(self):
         first = self.start_long_run()
@@ -331,21 +504,6 @@ class Interruption(Case):
         self.interrupt(first)
         out, err = second.communicate(timeout=120)
         self.assertEqual(second.returncode, 0, out + err)
-
-
-def workers_of(folder):
-    """Processes whose command line is a worker and whose log lies in `folder`."""
-    found = []
-    for entry in pathlib.Path("/proc").iterdir():
-        if not entry.name.isdigit():
-            continue
-        try:
-            if "assay-worker" in (entry / "cmdline").read_text() and \
-                    str(folder) in os.readlink(entry / "fd" / "1"):
-                found.append(entry.name)
-        except OSError:
-            continue
-    return found
 
 
 class Resume(Case):
@@ -386,6 +544,27 @@ class OwnModel(Case):
         self.assertEqual(run.result["performance"], [])
 
 
+class DefaultOutput(Case):
+    def test_runs_of_the_same_second_have_folders_of_their_own(self):
+        runs = [subprocess.Popen([ASSAY, "run", *FASHION, "--compile_only"], cwd=self.temp,
+                                 stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
+                                 env=self.environment()) for _ in range(4)]
+        for run in runs:
+            err = run.communicate(timeout=300)[1]
+            self.assertEqual(run.returncode, 0, err)
+        parent = self.temp / "results" / "fashion-mnist-cnn-onnx-fp32" / "CPU"
+        folders = [f for f in parent.iterdir() if not f.is_symlink()]
+        self.assertEqual(len(folders), len(runs))
+        for folder in folders:
+            self.assertTrue((folder / "result.json").exists(), folder)
+        self.assertIn((parent / "latest").resolve(), folders)
+
+    def test_refused_run_leaves_no_folder(self):
+        run = self.assay("run", "--task", "no-such-task", "--hardware_type", "CPU")
+        self.assertEqual(run.returncode, 2)
+        self.assertEqual(list(self.temp.iterdir()), [])
+
+
 class RawRecords(Case):
     """The numbers in result.json can be recomputed from the raw record."""
 
@@ -408,7 +587,6 @@ class RawRecords(Case):
         outputs = [r for r in run.result["raw"] if "output" in r["path"]][0]
         logits = read_npy(run.folder / outputs["path"])
         labels = (ROOT / "datasets" / "fashion-mnist").glob("*labels*")
-        import gzip
         truth = gzip.open(next(labels)).read()[8:]
         right = sum(max(range(10), key=scores.__getitem__) == truth[i]
                     for i, scores in enumerate(logits))

@@ -5,6 +5,7 @@ import pathlib
 import shutil
 import subprocess
 import tempfile
+import time
 import unittest
 
 ASSAY = os.environ.get("ASSAY_PROGRAM", "assay")
@@ -36,6 +37,23 @@ class Run:
         return [p for p in self.result["phases"] if p["name"] == name][0]
 
 
+def workers_of(pid):
+    """Workers that the run with this process id has started and that live, by the name of their
+    log: "probe", "performance-b1-r0"."""
+    found = {}
+    try:
+        children = pathlib.Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+    except OSError:
+        return found
+    for child in children:
+        try:
+            if "assay-worker" in pathlib.Path(f"/proc/{child}/cmdline").read_text():
+                found[pathlib.Path(os.readlink(f"/proc/{child}/fd/1")).stem] = int(child)
+        except OSError:
+            continue
+    return found
+
+
 class Case(unittest.TestCase):
     maxDiff = None
 
@@ -51,6 +69,29 @@ class Case(unittest.TestCase):
     def assay(self, *arguments, cwd=None, **environment):
         return subprocess.run([ASSAY, *map(str, arguments)], capture_output=True, text=True,
                               env=self.environment(**environment), cwd=cwd or self.temp, timeout=600)
+
+    def start_assay(self, *arguments, folder=None, **environment):
+        """A run that goes on while the test looks at it; end_of() waits for it."""
+        process = subprocess.Popen([ASSAY, "run", "--output", str(folder or self.folder), *arguments],
+                                   stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                                   env=self.environment(**environment), cwd=self.temp)
+        self.addCleanup(process.wait)
+        self.addCleanup(process.kill)
+        return process
+
+    def end_of(self, process, folder=None):
+        out, err = process.communicate(timeout=300)
+        return Run(subprocess.CompletedProcess(process.args, process.returncode, out, err),
+                   folder or self.folder)
+
+    def wait_for_worker(self, process, name):
+        """The process id of the run's worker for a phase, as soon as there is one."""
+        while process.poll() is None:
+            worker = workers_of(process.pid).get(name)
+            if worker:
+                return worker
+            time.sleep(0.001)
+        self.fail(f"the run ended before {name} began")
 
     def run_assay(self, *arguments, folder=None, **environment):
         folder = folder or self.folder
