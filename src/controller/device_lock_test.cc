@@ -25,7 +25,9 @@ class DeviceLockTest : public ::testing::Test {
                             [this](const std::string& text) { said_.push_back(text); });
   }
 
-  fs::path folder_ = fs::path(::testing::TempDir()) / "device_lock_test";
+  fs::path folder_ = fs::path(::testing::TempDir()) /
+                     ("device_lock_" +
+                      std::string(::testing::UnitTest::GetInstance()->current_test_info()->name()));
   std::atomic<bool> stop_{false};
   std::vector<std::string> said_;
 };

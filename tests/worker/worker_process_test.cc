@@ -219,7 +219,8 @@ TEST_F(WorkerProcess, HarnessIsMeasuredOnTheNullBackend) {
   EXPECT_TRUE(client.finish(ok_status()).ok());
 }
 
-// What loses nothing is converted unasked; float64 to float32 only where the model info asks for what it loses.
+// What loses nothing is converted unasked; float64 to float32 only where the model info asks for
+// what it loses.
 TEST_F(WorkerProcess, LossyConversionIsDoneOnlyWhereTheModelInfoAsksForIt) {
   const std::vector<TensorSpec> doubles = {{"x", DType::kFloat64, {2, 4}}};
   Client client = open(settings(""));
