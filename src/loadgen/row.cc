@@ -22,6 +22,9 @@ constexpr double kControllerShare = 0.02;
 // exceeded before Little's law is held against the row.
 constexpr double kAssumedOverheadNs = 250;
 constexpr double kOverheadMargin = 2;
+// Below so many completions of each client the ends of the window outweigh what Little's law, or a
+// rate held against another, says.
+constexpr std::uint64_t kLeastPerClient = 16;
 
 struct Prepared {
   const RoundInput* input = nullptr;
@@ -109,6 +112,13 @@ void judge_clock(const RecordView& record, const std::string& name, PerformanceR
 
 void judge_little(const RoundSummary& round, const std::string& name, PerformanceRow& row) {
   const LittleCheck& little = round.little;
+  if (round.window_ns <= 0) return;
+  if (round.completed_in_window < kLeastPerClient * row.clients) {
+    row.notes.push_back(
+        fmt::format("{}too few calls to check Little's law: {} completed, {} per client are needed",
+                    name, round.completed_in_window, kLeastPerClient));
+    return;
+  }
   if (!little.boundary_agrees) {
     void_row(row,
              fmt::format("{}rate times mean latency is {:.3f} in flight, the boundary saw {:.3f} "
@@ -319,10 +329,10 @@ PerformanceRow described(const RowInput& input) {
   row.cold_ns = first.cold_call_ns;
   if (first.load_to_first_result_ns > 0)
     row.load_to_first_result_ns = first.load_to_first_result_ns;
-  if (input.clients > input.backend_instances) {
+  if (input.backend_instances && input.clients > *input.backend_instances) {
     row.notes.push_back(fmt::format(
-        "{} clients share {} backend instances: the wait for one is part of the latency",
-        input.clients, input.backend_instances));
+        "{} clients share {} backend {}: the wait for one is part of the latency", input.clients,
+        *input.backend_instances, *input.backend_instances == 1 ? "instance" : "instances"));
   }
   return row;
 }
@@ -396,7 +406,9 @@ std::optional<RepeatCheck> compare_repeated(const PerformanceRow& unique,
   RepeatCheck check{.rate_ratio = *repeated.qps / *unique.qps, .cache_suspected = false};
   const bool apart = unique.intervals.qps && repeated.intervals.qps &&
                      repeated.intervals.qps->low > unique.intervals.qps->high;
-  check.cache_suspected = check.rate_ratio > kRepeatedFaster && apart;
+  const std::uint64_t least = kLeastPerClient * unique.clients;
+  const bool enough = unique.samples >= least && repeated.samples >= least;
+  check.cache_suspected = check.rate_ratio > kRepeatedFaster && apart && enough;
   return check;
 }
 

@@ -34,7 +34,7 @@ struct RoundInput {
 struct RowInput {
   std::uint32_t batch_size = 1;  // samples per query, as loaded
   std::uint32_t clients = 1;
-  std::uint32_t backend_instances = 1;
+  std::optional<std::uint32_t> backend_instances;  // none: any number of calls at a time
   std::string scenario = "ClosedLoop";
   std::vector<RoundInput> rounds;
   double harness_overhead_ns = 0;  // per query, HarnessOverhead::overhead_ns_p50; 0 = not measured
@@ -97,7 +97,7 @@ inline constexpr std::size_t kTimePointsPerRound = 120;
 struct PerformanceRow {
   std::uint32_t batch_size = 1;
   std::uint32_t clients = 1;
-  std::uint32_t backend_instances = 1;
+  std::optional<std::uint32_t> backend_instances;
   std::string scenario;
   // Samples completed in the windows / their length, successes only. None when nothing succeeded or
   // the row is void: something shows that the figure would mislead.
@@ -140,7 +140,8 @@ void void_row(PerformanceRow& row, std::string reason);
 std::uint64_t queries_missing_for_p99(const PerformanceRow& row);
 
 // The same row measured with repeated input. Repeated is "faster" when its rate is more than 10 %
-// above and the rates' intervals do not overlap: then something in the path remembers inputs.
+// above and the rates' intervals do not overlap: then something in the path remembers inputs. With
+// a handful of calls nothing is suspected.
 struct RepeatCheck {
   double rate_ratio = 1;  // repeated / unique
   bool cache_suspected = false;

@@ -132,7 +132,7 @@ Json list_json(const std::vector<T>& values, Json (*one)(const T&)) {
 Json to_json(const PerformanceRow& row) {
   return {{"batch_size", row.batch_size},
           {"clients", row.clients},
-          {"backend_instances", row.backend_instances},
+          {"backend_instances", optional_json(row.backend_instances)},
           {"scenario", row.scenario},
           {"qps", optional_json(row.qps)},
           {"in_flight", optional_json(row.in_flight)},

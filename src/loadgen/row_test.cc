@@ -263,6 +263,20 @@ TEST(Row, CallsThatReturnBeforeTheWorkIsDoneAreFoundByLittle) {
   EXPECT_THAT(row.reasons, Contains(HasSubstr("with 1 clients")));
 }
 
+TEST(Row, LittleIsNotHeldAgainstAHandfulOfCalls) {
+  // Two clients with one call each, of which one is cut off by the end of the window.
+  for (const std::size_t calls : {std::size_t{1}, std::size_t{15}, std::size_t{16}}) {
+    RecordView record = record_of(
+        {std::vector<std::int64_t>(calls, 10'000), std::vector<std::int64_t>(calls, 10'000)});
+    record.in_flight.sum = record.in_flight.sum_of_squares = 1000;  // one of two in flight
+    const PerformanceRow row = summarized(one_round(std::move(record)));
+    const bool judged = calls >= 16;
+    EXPECT_EQ(row.valid, !judged) << calls;
+    EXPECT_EQ(row.qps.has_value(), !judged) << calls;
+    if (!judged) EXPECT_THAT(row.notes, Contains(HasSubstr("too few calls to check")));
+  }
+}
+
 TEST(Row, ABackwardClockVoidsItAndIsClamped) {
   RecordView record = record_of({{1000, 1000, 1000}});
   record.clients[0].samples[1].end_ns = record.clients[0].samples[1].start_ns - 7;
@@ -341,7 +355,10 @@ TEST(Row, ANoisyHostMarksItButDoesNotHideIt) {
 TEST(Row, SaysWhenClientsWaitForInstances) {
   RowInput input = one_round(record_of({steady(100, 1000), steady(100, 1000)}));
   input.backend_instances = 1;
-  EXPECT_THAT(summarized(input).notes, Contains(HasSubstr("2 clients share 1 backend instances")));
+  EXPECT_THAT(summarized(input).notes, Contains(HasSubstr("2 clients share 1 backend instance:")));
+  input.backend_instances.reset();  // any number of calls at a time
+  EXPECT_THAT(summarized(input).notes, IsEmpty());
+  EXPECT_TRUE(to_json(summarized(input)).at("backend_instances").is_null());
 }
 
 TEST(Row, CountsHistogrammedSamplesInEverything) {
@@ -402,6 +419,9 @@ TEST(Row, RepeatedInputThatIsFasterMeansACache) {
   EXPECT_FALSE(compare_repeated(unique, same)->cache_suspected);
   EXPECT_TRUE(compare_repeated(unique, faster)->cache_suspected);
   EXPECT_NEAR(compare_repeated(unique, faster)->rate_ratio, 1.25, 0.01);
+  PerformanceRow handful = unique;
+  handful.samples = 15;
+  EXPECT_FALSE(compare_repeated(handful, faster)->cache_suspected);
   PerformanceRow rateless = unique;
   void_row(rateless, "x");
   EXPECT_EQ(compare_repeated(rateless, faster).has_value(), false);
