@@ -12,6 +12,7 @@
 
 #include "base/suggest.h"
 #include "workload/comma_list.h"
+#include "workload/model_info_oddities.h"
 #include "workload/schemas.h"
 
 namespace assay::workload {
@@ -328,34 +329,7 @@ class Reader {
     info_.published_old_form = std::none_of(kOwnKeys.begin(), kOwnKeys.end(), has) &&
                                std::all_of(kPublishedKeys.begin(), kPublishedKeys.end(), has) &&
                                json_.at("model_path").is_string();
-    warn_of_other_precision();
-    warn_of_floating_ids();
-  }
-
-  void warn(std::string_view pointer, std::string message) {
-    info_.warnings.push_back(to_string(file_.problem(pointer, std::move(message))));
-  }
-
-  // A name that ends in one precision over a file that declares another.
-  void warn_of_other_precision() {
-    const std::string name = "-" + lower(info_.name) + "-";
-    const std::string declared = lower(info_.model_precision);
-    for (const std::string_view precision : {"fp32", "fp16", "bf16", "fp8", "int8", "int16"}) {
-      if (declared.empty() || declared == precision) continue;
-      if (name.find(fmt::format("-{}-", precision)) == std::string::npos) continue;
-      warn("/model_precision", fmt::format("found \"{}\", but the name \"{}\" says {}",
-                                           info_.model_precision, info_.name, precision));
-    }
-  }
-
-  void warn_of_floating_ids() {
-    for (const TensorSpec& input : info_.inputs) {
-      const bool ids = lower(input.name).find("input_ids") != std::string::npos;
-      if (!ids || !is_floating(input.dtype)) continue;
-      warn("/input_type", fmt::format("found {} for \"{}\", which looks like token ids: whole "
-                                      "numbers",
-                                      name_of(input.dtype), input.name));
-    }
+    note_oddities(file_, info_);
   }
 
   const JsonFile& file_;
@@ -379,52 +353,6 @@ Result<ModelInfo> parse_model_info(const JsonFile& file, const ModelFolders& fol
     return to_status({file.problem("", "the file is empty, accepted: an object")});
   }
   return Reader(file, folders).read();
-}
-
-Result<Shape> batched_shape(const ModelInfo& info, std::size_t index, std::int64_t n) {
-  const Shape& shape = info.inputs[index].shape;
-  const std::optional<std::size_t>& axis = info.batch_axes[index];
-  if (!axis) return shape;
-  return with_batch(shape, n, *axis);
-}
-
-Json to_json(const ModelInfo& info) {
-  std::string inputs;
-  std::string types;
-  Json shapes = Json::object();
-  for (const TensorSpec& input : info.inputs) {
-    inputs += (inputs.empty() ? "" : ",") + input.name;
-    types += fmt::format("{}{}", types.empty() ? "" : ",", name_of(input.dtype));
-    shapes[input.name] = input.shape;
-  }
-  Json json = {{"model", info.name},
-               {"name", info.name},
-               {"model_path", info.model_path.native()},
-               {"framework", info.framework},
-               {"framework_version", info.framework_version},
-               {"model_format", info.model_format},
-               {"model_precision", info.model_precision},
-               {"inputs", inputs},
-               {"outputs", fmt::format("{}", fmt::join(info.outputs, ","))},
-               {"input_shape", shapes},
-               {"input_type", types},
-               {"dataset_name", info.dataset_name ? Json(*info.dataset_name) : Json()}};
-  Json axes = Json::object();
-  for (std::size_t i = 0; i < info.inputs.size(); ++i) {
-    axes[info.inputs[i].name] = info.batch_axes[i] ? Json(*info.batch_axes[i]) : Json();
-  }
-  json["batch_axes"] = axes;
-  if (info.lossy_conversion) json["lossy_conversion"] = true;
-  if (info.max_batch_size) json["max_batch_size"] = *info.max_batch_size;
-  // What the file says beyond that goes on as it is.
-  if (info.source) {
-    for (const auto& member : info.source->value().items()) {
-      if (member.key() != "$schema" && !json.contains(member.key())) {
-        json[member.key()] = member.value();
-      }
-    }
-  }
-  return json;
 }
 
 }  // namespace assay::workload

@@ -1,15 +1,12 @@
 #include "workload/output_folder.h"
 
 #include <system_error>
-#include <vector>
 
 #include "base/file.h"
 
 namespace assay::workload {
 namespace fs = std::filesystem;
-namespace {
 
-// `folder` and its parents as far as they do not exist, innermost first.
 std::vector<fs::path> missing_folders(const fs::path& folder) {
   std::error_code error;
   std::vector<fs::path> missing;
@@ -21,8 +18,6 @@ std::vector<fs::path> missing_folders(const fs::path& folder) {
   }
   return missing;
 }
-
-}  // namespace
 
 Status check_output_folder(const fs::path& folder, std::uint64_t needed_bytes) {
   const std::vector<fs::path> made = missing_folders(folder);

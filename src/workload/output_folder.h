@@ -2,10 +2,15 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <vector>
 
 #include "base/status.h"
 
 namespace assay::workload {
+
+// `folder` and its parents as far as they do not exist, innermost first. Never throws: what cannot
+// be looked at counts as missing.
+std::vector<std::filesystem::path> missing_folders(const std::filesystem::path& folder);
 
 // Makes `folder` and sees that files can be created there and `needed_bytes` are free. When that
 // fails, every folder that was made for it is gone again.

@@ -5,17 +5,14 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
 #include <nlohmann/json.hpp>
 #include <system_error>
 #include <utility>
 
 #include "base/file.h"
-#include "base/suggest.h"
-#include "workload/comma_list.h"
-#include "workload/interact_profile.h"
+#include "workload/batch_sizes.h"
 #include "workload/output_folder.h"
-#include "workload/schemas.h"
+#include "workload/request_check.h"
 
 namespace assay::workload {
 namespace fs = std::filesystem;
@@ -29,13 +26,9 @@ constexpr std::int64_t kQuickMinSamples = 200;  // for accuracy, so that it stil
 constexpr int kQuickRounds = 1;
 constexpr std::size_t kQuickBatchSizes = 2;
 
-constexpr std::int64_t kUsualBatchSize = 8;  // beside 1, when nobody names any
-
 // Metrics whose value is a share of 1.
 constexpr std::array<std::string_view, 4> kShareMetrics = {"top1", "top5", "auc",
                                                            "binary_accuracy"};
-
-constexpr std::string_view kCount = "a whole number of at least 1";
 
 Status merged(const std::vector<Status>& errors) {
   std::string message;
@@ -47,22 +40,10 @@ Status merged(const std::vector<Status>& errors) {
   return {code, std::move(message)};
 }
 
-Status not_accepted(std::string_view option, const std::string& found, std::string_view accepted) {
-  return invalid_argument(fmt::format("{}: found {}, accepted: {}", option, found, accepted));
-}
-
 // Names of the JSON files in `folder`; none when it cannot be read.
 std::vector<std::string> names_in(const fs::path& folder) {
   auto names = list_tasks(folder);
   return names.ok() ? std::move(names).value() : std::vector<std::string>{};
-}
-
-std::string nearest_or_all(const std::string& word, const std::vector<std::string>& names,
-                           std::string_view what) {
-  const std::string hint = did_you_mean(word, names);
-  if (!hint.empty()) return hint;
-  return names.empty() ? fmt::format("; there are no {}", what)
-                       : fmt::format("; {} are: {}", what, fmt::join(names, ", "));
 }
 
 class Planner {
@@ -73,10 +54,8 @@ class Planner {
   }
 
   Result<Plan> run() {
-    check_numbers();
+    errors_ = check_request(request_, context_.hardware_types);
     choose_stability();
-    check_answers();
-    check_hardware();
     if (request_.task.empty() == request_.model.empty()) {
       refuse(invalid_argument("accepted: either --task NAME or --model FILE, found " +
                               std::string(request_.task.empty() ? "neither" : "both")));
@@ -91,7 +70,7 @@ class Planner {
       check_dataset();
       warn_of_scenarios();
     }
-    check_output_is_free();
+    refuse(check_output_is_free(request_));
     if (!errors_.empty()) return merged(errors_);
     RETURN_IF_ERROR(check_output_folder(request_.output, context_.needed_output_bytes));
     plan_.warnings.insert(plan_.warnings.end(), plan_.model.warnings.begin(),
@@ -112,44 +91,6 @@ class Planner {
     } else {
       refuse(budget.status());
     }
-  }
-
-  void check_numbers() {
-    const auto count = [&](const char* option, const std::optional<std::int64_t>& value) {
-      if (value && *value < 1) refuse(not_accepted(option, std::to_string(*value), kCount));
-    };
-    count("--clients", request_.clients);
-    count("--iterations", request_.iterations);
-    if (request_.data_percent && !(*request_.data_percent >= 1 && *request_.data_percent <= 100)) {
-      refuse(not_accepted("--data_percent", fmt::format("{}", *request_.data_percent),
-                          "a number from 1 to 100"));
-    }
-    if (request_.timeout_s && !(*request_.timeout_s > 0 && std::isfinite(*request_.timeout_s))) {
-      refuse(not_accepted("--timeout", fmt::format("{}", *request_.timeout_s),
-                          "seconds, a number above 0"));
-    }
-    if (request_.batch_sizes && request_.batch_sizes->empty()) {
-      refuse(not_accepted("--batch_sizes", "none", "at least one, such as --batch_sizes 1,8"));
-    }
-  }
-
-  // Their form only: the questions are known when the backend has been asked.
-  void check_answers() {
-    for (const std::string& option : request_.set_options) {
-      refuse(parse_set_option(option).status().with_context("--set"));
-    }
-    if (request_.answers_file.empty()) return;
-    const auto file = JsonFile::read(request_.answers_file);
-    refuse(file.status().with_context("--answers"));
-    if (file.ok() && !file->empty()) refuse(to_status(check_schema(answers_schema_json, *file)));
-  }
-
-  void check_hardware() {
-    const std::vector<std::string>& known = context_.hardware_types;
-    const std::string& asked = request_.hardware_type;
-    if (known.empty() || std::find(known.begin(), known.end(), asked) != known.end()) return;
-    refuse(not_found(fmt::format("unknown hardware type \"{}\"{}", asked,
-                                 nearest_or_all(asked, known, "hardware types"))));
   }
 
   bool load_task() {
@@ -319,28 +260,15 @@ class Planner {
       plan_.batch_sizes_origin = Origin::kWorkload;
       take_batch_sizes(*plan_.workload.batch_sizes, fixed);
     } else {
-      take_usual_batch_sizes(fixed);
+      plan_.batch_sizes_origin = fixed ? Origin::kModel : Origin::kDefault;
+      plan_.batch_sizes = usual_batch_sizes(plan_.model, fixed);
     }
     plan_.workload.batch_sizes = plan_.batch_sizes;
   }
 
-  void take_usual_batch_sizes(std::optional<std::int64_t> fixed) {
-    plan_.batch_sizes_origin = fixed ? Origin::kModel : Origin::kDefault;
-    plan_.batch_sizes = {fixed.value_or(1)};
-    if (fixed || !has_batch_axis()) return;
-    const std::int64_t more =
-        std::min(plan_.model.max_batch_size.value_or(kUsualBatchSize), kUsualBatchSize);
-    if (more > 1) plan_.batch_sizes.push_back(more);
-  }
-
-  bool has_batch_axis() const {
-    const auto& axes = plan_.model.batch_axes;
-    return std::any_of(axes.begin(), axes.end(), [](const auto& axis) { return axis.has_value(); });
-  }
-
   void take_batch_sizes(const std::vector<std::int64_t>& asked, std::optional<std::int64_t> fixed) {
     for (std::size_t i = 0; i < asked.size(); ++i) {
-      const std::string why_not = refused_batch(asked[i], fixed);
+      const std::string why_not = why_not_batch(plan_.model, fixed, asked[i]);
       std::vector<std::int64_t>& sizes = plan_.batch_sizes;
       if (!why_not.empty()) {
         refuse_batch(i, fmt::format("found {}, {}", asked[i], why_not));
@@ -349,27 +277,6 @@ class Planner {
       }
     }
     drop_middle_when_quick();
-  }
-
-  // "" when the model can be given batches of `size`.
-  std::string refused_batch(std::int64_t size, std::optional<std::int64_t> fixed) const {
-    if (size < 1) return fmt::format("accepted: {}", kCount);
-    const auto& most = plan_.model.max_batch_size;
-    if (most && size > *most) return fmt::format("accepted: at most {}, max_batch_size", *most);
-    if (fixed && size != *fixed) {
-      return fmt::format("but the model fixes its batch; accepted: {}", *fixed);
-    }
-    if (size > 1 && !has_batch_axis()) return "but no input of the model is batched; accepted: 1";
-    for (std::size_t i = 0; i < plan_.model.inputs.size(); ++i) {
-      TensorSpec spec = plan_.model.inputs[i];
-      std::replace(spec.shape.begin(), spec.shape.end(), std::int64_t{-1}, std::int64_t{1});
-      const auto& axis = plan_.model.batch_axes[i];
-      if (axis && __builtin_mul_overflow(spec.shape[*axis], size, &spec.shape[*axis])) {
-        return "accepted: batches whose tensors can be addressed";
-      }
-      if (const auto bytes = byte_size(spec); !bytes.ok()) return bytes.status().message();
-    }
-    return "";
   }
 
   void refuse_batch(std::size_t index, std::string message) {
@@ -468,21 +375,6 @@ class Planner {
     for (const Scenario& scenario : plan_.workload.scenarios) {
       plan_.warnings.push_back(fmt::format(
           "scenario {} is not run: this version measures the closed loop only", scenario.name));
-    }
-  }
-
-  void check_output_is_free() {
-    std::error_code error;
-    if (request_.output.empty()) {
-      refuse(invalid_argument("--output: found nothing, accepted: a folder"));
-    } else if (fs::exists(request_.output, error) && !fs::is_directory(request_.output, error)) {
-      refuse(invalid_argument(
-          fmt::format("--output: {} is a file, accepted: a folder", quoted(request_.output))));
-    } else if (!request_.resume && fs::exists(request_.output / "result.json", error)) {
-      refuse(already_exists(fmt::format(
-          "--output: {} already holds a result; accepted: another folder, or --resume to take that "
-          "run up",
-          quoted(request_.output))));
     }
   }
 

@@ -160,12 +160,38 @@ TEST_F(PlanTest, RefusesNumbersOutOfRangeAllAtOnce) {
   request_.timeout_s = 0;
   request_.batch_sizes = {0, 65, 8};
   EXPECT_EQ(refusal(),
-            "--clients: found 0, accepted: a whole number of at least 1\n"
-            "--iterations: found -5, accepted: a whole number of at least 1\n"
+            "--clients: found 0, accepted: a whole number from 1 to 4096\n"
+            "--iterations: found -5, accepted: a whole number from 1 to 1000000000\n"
             "--data_percent: found 101, accepted: a number from 1 to 100\n"
-            "--timeout: found 0, accepted: seconds, a number above 0\n"
+            "--timeout: found 0, accepted: seconds, a number from 0.001 to 86400 (a day)\n"
             "--batch_sizes: found 0, accepted: a whole number of at least 1\n"
             "--batch_sizes: found 65, accepted: at most 64, max_batch_size");
+}
+
+TEST_F(PlanTest, RefusesMoreThanARunCanHave) {
+  request_.clients = 4097;
+  request_.iterations = std::numeric_limits<std::int64_t>::max();
+  request_.timeout_s = 1e300;
+  EXPECT_EQ(refusal(),
+            "--clients: found 4097, accepted: a whole number from 1 to 4096\n"
+            "--iterations: found 9223372036854775807, accepted: a whole number from 1 to "
+            "1000000000\n"
+            "--timeout: found 1e+300, accepted: seconds, a number from 0.001 to 86400 (a day)");
+  request_.clients = 4096;
+  request_.iterations = 1;
+  request_.timeout_s = 86'400;
+  EXPECT_THAT(plan(), IsOk());
+}
+
+TEST_F(PlanTest, RefusesMoreThanARunCanHaveInAWorkloadToo) {
+  write("workloads/net.json",
+        "{\"model\": \"net\",\n\"clients\": 4097,\n\"max_duration_s\": 86401}");
+  EXPECT_EQ(refusal(), path("workloads/net.json") +
+                           ":2:12: \"clients\": found 4097, accepted: a whole number from 1 to "
+                           "4096\n" +
+                           path("workloads/net.json") +
+                           ":3:19: \"max_duration_s\": found 86401, accepted: a number from 0.001 "
+                           "to 86400");
 }
 
 TEST_F(PlanTest, RefusesNumbersThatAreNone) {
