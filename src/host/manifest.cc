@@ -12,7 +12,6 @@
 #include "base/file.h"
 #include "base/json_file.h"
 #include "base/json_schema.h"
-#include "base/suggest.h"
 #include "host/schemas.h"
 
 namespace assay::host {
@@ -76,14 +75,6 @@ fs::path tidy(const fs::path& folder) {
   return absolute.has_filename() ? absolute : absolute.parent_path();
 }
 
-std::string upper(std::string_view text) {
-  std::string out(text);
-  std::transform(out.begin(), out.end(), out.begin(), [](char c) {
-    return c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c;
-  });
-  return out;
-}
-
 // Sub-folders of `path` that hold a manifest.
 std::vector<fs::path> backend_folders(const fs::path& path) {
   std::vector<fs::path> folders;
@@ -136,17 +127,16 @@ std::vector<FoundBackend> find_backends(const std::vector<fs::path>& search_path
 
 Result<Manifest> find_backend(std::string_view hardware_type,
                               const std::vector<fs::path>& search_paths) {
-  const std::string wanted = upper(hardware_type);
   std::vector<std::string> names;
   for (FoundBackend& backend : find_backends(search_paths)) {
-    if (upper(backend.hardware_type) == wanted) return std::move(backend.manifest);
+    if (backend.hardware_type == hardware_type) return std::move(backend.manifest);
     if (!backend.manifest.ok() || !backend.manifest->internal) {
       names.push_back(backend.hardware_type);
     }
   }
   if (!names.empty()) {
-    return not_found(fmt::format("no backend for hardware type \"{}\"{}; known: {}", hardware_type,
-                                 did_you_mean(wanted, names), fmt::join(names, ", ")));
+    return not_found(fmt::format("no backend for hardware type \"{}\"; known: {}", hardware_type,
+                                 fmt::join(names, ", ")));
   }
   std::vector<std::string> looked;
   for (const fs::path& path : search_paths) looked.push_back(quoted(path));

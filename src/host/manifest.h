@@ -50,8 +50,8 @@ struct FoundBackend {
 // the one of the earlier path. Search paths that do not exist are skipped. Loads nothing.
 std::vector<FoundBackend> find_backends(const std::vector<std::filesystem::path>& search_paths);
 
-// The backend of that name, upper or lower case. kNotFound with the nearest name, or with where was
-// looked when there is none at all; or what read_manifest has against it.
+// The backend of exactly that name. kNotFound with the names there are, or with where was looked
+// when there is none at all; or what read_manifest has against it.
 Result<Manifest> find_backend(std::string_view hardware_type,
                               const std::vector<std::filesystem::path>& search_paths);
 

@@ -60,7 +60,7 @@ Status check_answers(RuntimeBackend& runtime, const fs::path& weights_file) {
 }
 
 Status check(const fs::path& backends, const fs::path& model, const fs::path& artifact) {
-  ASSIGN_OR_RETURN(const Manifest manifest, find_backend("linear", {backends}));
+  ASSIGN_OR_RETURN(const Manifest manifest, find_backend("LINEAR", {backends}));
   ASSIGN_OR_RETURN(const Library library, Library::open(manifest.library_path()));
   ASSIGN_OR_RETURN(CompileBackend compiler, CompileBackend::create(library));
   ASSIGN_OR_RETURN(const CompileTraits traits, compiler.traits());
