@@ -215,6 +215,7 @@ TEST_F(CpuBackend, CompileResultSaysWhatWasCompiled) {
   EXPECT_EQ((*result)["compile_status"], "success");
   EXPECT_EQ((*result)["compile_precision"], "FP32");
   EXPECT_EQ((*result)["executed_precision"]["FLOAT32"], 1.0);
+  EXPECT_EQ((*result)["executed_precision"]["summary"], "FP32");
   EXPECT_EQ((*result)["input_type"], Json::array({"FLOAT32"}));
   EXPECT_EQ((*result)["sg_percent"], 100);
   const Json& segment = (*result)["segments"][0];
@@ -252,6 +253,7 @@ TEST_F(CpuBackend, QuantisedModelIsKnownToComputeInInt8) {
   ASSERT_THAT(result, IsOk());
   EXPECT_EQ((*result)["compile_precision"], "INT8");
   EXPECT_EQ((*result)["executed_precision"]["INT8"], 1.0);
+  EXPECT_EQ((*result)["executed_precision"]["summary"], "INT8");
 }
 
 TEST_F(CpuBackend, WithoutOptimisationTheQuantisedModelComputesInFloat32) {

@@ -114,6 +114,7 @@ Json precision_json(const Trial& trial) {
     return json;
   }
   const ExecutedPrecision& executed = *trial.precision;
+  json["summary"] = executed.summary();
   for (const std::string& name : executed.precisions()) json[name] = executed.share(name);
   Json rows = Json::array();
   for (const ExecutedOperator& row : executed.operators) {
