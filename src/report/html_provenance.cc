@@ -16,8 +16,9 @@ struct CompileFact {
   const char* declared;  // key of what the backend says; nullptr: it says nothing of this
   const char* measured;  // key of what Assay saw; nullptr: it cannot see this
 };
-constexpr std::array<CompileFact, 10> kCompileFacts{{
-    {"Precision", "compile_precision", "executed_precision"},
+constexpr std::array<CompileFact, 11> kCompileFacts{{
+    {"Precision", "compile_precision", nullptr},
+    {"Executed precision", "executed_precision", nullptr},
     {"Share of the graph on the device, %", "sg_percent", nullptr},
     {"Largest batch size", "max_batch_size", nullptr},
     {"Optimizations", "optimizations", nullptr},
@@ -33,6 +34,7 @@ std::string value_at(const Json& object, const char* key) {
   if (key == nullptr) return std::string(kMissing);
   const Json& value = at(object, key);
   if (value.is_object() && value.empty()) return "none";
+  if (value.is_object() && value.contains("summary")) return text_of(value["summary"]);
   if (std::string_view(key) == "segments" && value.is_array()) {
     return format_count(static_cast<std::int64_t>(value.size()));
   }

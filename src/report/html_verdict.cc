@@ -72,8 +72,10 @@ std::string verdict_sentence(const Json& result) {
   } else if (verdict == "fail") {
     sentence = fmt::format("Not met: {}.", enumerated(names_with(criteria, "fail")));
   } else if (verdict == "inconclusive") {
-    sentence = fmt::format("Nothing failed, but the data cannot decide: {}.",
-                           enumerated(names_with(criteria, "inconclusive")));
+    const auto undecided = names_with(criteria, "inconclusive");
+    sentence = undecided.empty() ? "Nothing failed, but no criterion was decided."
+                                 : fmt::format("Nothing failed, but the data cannot decide: {}.",
+                                               enumerated(undecided));
   } else {
     const std::string phases = unfinished_phases(result);
     sentence = bool_at(result, "interrupted") ? "The run was interrupted"

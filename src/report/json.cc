@@ -37,8 +37,7 @@ Status validate_result(const Json& result, std::string_view name) {
   return to_status((*schema()).check(JsonFile::from_value(result, std::string(name))));
 }
 
-Status write_result(const std::filesystem::path& path, Json result) {
-  add_legacy_keys(result);
+Status write_result(const std::filesystem::path& path, const Json& result) {
   RETURN_IF_ERROR(validate_result(result, path.filename().native()));
   ASSIGN_OR_RETURN(const std::string text, serialise(result));
   return write_file_atomic(path, text);

@@ -30,9 +30,9 @@ Status validate_result(const Json& result, std::string_view name = "result.json"
 // keys beside it say why.
 Result<std::string> serialise(const Json& value);
 
-// add_legacy_keys, validate_result, serialise, and written so that a reader sees the old file or
-// the whole new one. Errors of those, and of write_file_atomic.
-Status write_result(const std::filesystem::path& path, Json result);
+// validate_result, serialise, and written so that a reader sees the old file or the whole new one.
+// Errors of those, and of write_file_atomic. General Perf's keys are the caller's to add.
+Status write_result(const std::filesystem::path& path, const Json& result);
 
 // Reads and validates. Errors as read_file; kInvalidArgument for JSON that is no result;
 // kUnimplemented for the result of a newer Assay.
