@@ -33,8 +33,10 @@ class RunObserver {
   // The run waits for something outside of it; `what` is a sentence.
   virtual void waiting(const std::string& /*what*/) {}
   virtual void phase_started(const std::string& /*name*/) {}
-  // `done` of `total` units ("samples", "calls"); total 0: unknown.
+  // `done` of `total` units ("samples", "calls", "%"); total 0: unknown.
   virtual void progress(std::uint64_t /*done*/, std::uint64_t /*total*/, const char* /*unit*/) {}
+  // What the backend says that it is doing now.
+  virtual void stage(const std::string& /*what*/) {}
   virtual void phase_finished(const PhaseRecord& /*record*/) {}
 };
 

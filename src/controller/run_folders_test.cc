@@ -1,0 +1,72 @@
+#include "controller/run_folders.h"
+
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <fstream>
+#include <string>
+
+namespace assay::controller {
+namespace fs = std::filesystem;
+namespace {
+
+class RunFolders : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    root_ = fs::path(::testing::TempDir()) / ("run_folders_" + std::to_string(::getpid()));
+    fs::remove_all(root_);
+    fs::create_directories(root_);
+  }
+  void TearDown() override { fs::remove_all(root_); }
+
+  fs::path root_;
+};
+
+// A process that was, and is waited for.
+pid_t gone_process() {
+  const pid_t pid = ::fork();
+  if (pid == 0) ::_exit(0);
+  ::waitpid(pid, nullptr, 0);
+  return pid;
+}
+
+TEST_F(RunFolders, StagingOfProcessesThatAreGoneIsRemoved) {
+  const fs::path stale = staging_folder(root_, gone_process());
+  const fs::path own = staging_folder(root_, ::getpid());
+  const fs::path other = root_ / "tmp" / "run-notes";
+  for (const fs::path& folder : {stale, own, other}) {
+    fs::create_directories(folder);
+    std::ofstream(folder / "probe.log") << "text";
+  }
+  remove_stale_staging(root_);
+  EXPECT_FALSE(fs::exists(stale));
+  EXPECT_TRUE(fs::exists(own));
+  EXPECT_TRUE(fs::exists(other));
+  remove_stale_staging(root_ / "there is none");
+}
+
+TEST_F(RunFolders, GuardRemovesTheParentsThatWereNotThere) {
+  const fs::path output = root_ / "results" / "task" / "CPU" / "now";
+  fs::create_directories(root_ / "results");
+  {
+    const FolderGuard guard(output);
+    fs::create_directories(output);
+  }
+  EXPECT_FALSE(fs::exists(root_ / "results" / "task"));
+  EXPECT_TRUE(fs::exists(root_ / "results"));
+  {
+    const FolderGuard guard(output);
+    fs::create_directories(output);
+    std::ofstream(output / "result.json") << "{}";
+  }
+  EXPECT_TRUE(fs::exists(output / "result.json"));
+}
+
+TEST_F(RunFolders, GuardTakesNamesThatNoFileCanHave) {
+  EXPECT_NO_THROW(const FolderGuard guard(root_ / std::string(300, 'x')));
+  EXPECT_NO_THROW(const FolderGuard guard(""));
+}
+
+}  // namespace
+}  // namespace assay::controller
