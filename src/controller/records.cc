@@ -41,15 +41,6 @@ std::string_view type_name(workload::AnswerType type) {
   return "str";
 }
 
-// What executed, as the backend's compile result says; null when it does not.
-Json executed_precision(const Json& document) {
-  if (!document.is_object() || !document.contains("executed_precision")) return nullptr;
-  const Json& executed = document["executed_precision"];
-  if (executed.is_string()) return executed;
-  if (executed.is_object() && executed.contains("summary")) return executed["summary"];
-  return executed.dump();
-}
-
 Json files_json(const std::vector<ArtifactFile>& files) {
   Json list = Json::array();
   for (const ArtifactFile& file : files) {
@@ -97,7 +88,6 @@ Json compile_json(const Compiled& compiled, const PhaseRecord& phase) {
                {{"wall_ns", compiled.wall_ns},
                 {"peak_rss_bytes", phase.peak_rss_bytes ? Json(*phase.peak_rss_bytes) : Json()},
                 {"cache_hit", phase.cached},
-                {"executed_precision", executed_precision(document)},
                 {"instance_count", nullptr},
                 {"device_count", nullptr},
                 {"files", files_json(compiled.files)}}},
@@ -119,6 +109,7 @@ Json accuracy_json(const AccuracyFacts& facts) {
   json["data_percent"] = facts.data_percent;
   json["dataset"] = facts.dataset;
   json["failed_samples"] = 0;
+  json["calibrated_on_evaluation_data"] = facts.calibrated_on_evaluation_data;
   return json;
 }
 
@@ -240,7 +231,7 @@ std::string overall_verdict(const std::vector<Criterion>& criteria,
            phase.end.outcome != worker::Outcome::kSkipped;
   });
   if (interrupted || broken) return "incomplete";
-  return any("inconclusive") ? "inconclusive" : "pass";
+  return any("inconclusive") || !any("pass") ? "inconclusive" : "pass";
 }
 
 }  // namespace assay::controller

@@ -29,6 +29,7 @@ struct AccuracyFacts {
   const check::AccuracyVerdict* verdict = nullptr;   // may be null
   double data_percent = 100;
   std::string dataset;
+  bool calibrated_on_evaluation_data = false;
 };
 Json accuracy_json(const AccuracyFacts& facts);
 
@@ -55,7 +56,8 @@ Criterion accuracy_criterion(const check::AccuracyVerdict& verdict);
 Criterion numeric_criterion(const check::NumericReport& report, bool tolerance_named);
 Criterion performance_criterion(const std::vector<MeasuredRow>& rows);
 
-// "pass", "fail", "inconclusive" or "incomplete" for the whole.
+// "pass", "fail", "inconclusive" or "incomplete" for the whole. A pass takes at least one criterion
+// that is met (docs/adr/0007).
 std::string overall_verdict(const std::vector<Criterion>& criteria,
                             const std::vector<PhaseRecord>& phases, bool interrupted);
 

@@ -35,6 +35,13 @@ TEST(OverallVerdict, PassNeedsEverythingDecidedAndNothingFailed) {
   EXPECT_EQ(overall_verdict({criterion("inconclusive"), criterion("fail")}, fine, false), "fail");
 }
 
+TEST(OverallVerdict, WithNothingDecidedItIsInconclusive) {
+  const std::vector<PhaseRecord> fine = {phase(worker::Outcome::kOk)};
+  EXPECT_EQ(overall_verdict({}, fine, false), "inconclusive");  // --compile_only
+  EXPECT_EQ(overall_verdict({criterion("not_judged")}, fine, false), "inconclusive");
+  EXPECT_EQ(overall_verdict({criterion("not_judged"), criterion("pass")}, fine, false), "pass");
+}
+
 TEST(OverallVerdict, BrokenPhaseLeavesItIncompleteUnlessSomethingFailed) {
   for (const worker::Outcome outcome :
        {worker::Outcome::kFailed, worker::Outcome::kCrashed, worker::Outcome::kTimedOut,
