@@ -16,6 +16,10 @@ namespace {
 
 constexpr const char* kReferenceBackend = "CPU";
 
+std::string name_or_unknown(const Reference& reference) {
+  return reference.executed_precision.empty() ? "unknown" : reference.executed_precision;
+}
+
 }  // namespace
 
 bool EvaluationRun::needs_outputs() const {
@@ -50,17 +54,20 @@ Result<ReferenceRequest> EvaluationRun::reference_request() {
     ASSIGN_OR_RETURN(const ModelFile read,
                      read_model(request.info.model_path, request.info.model_format));
     request.model_hash = read.content_hash;
+    request.is_named_reference = true;
   }
   ASSIGN_OR_RETURN(request.manifest,
                    host::find_backend(kReferenceBackend, environment_->installation.backends));
   ASSIGN_OR_RETURN(request.library_hash, sha256_of_file(request.manifest.library_path()));
   request.backend_version = probe_->version;
+  request.runtime_libraries = probe_->runtime_libraries;
   if (request.manifest.hardware_type == setup_.manifest.hardware_type) return request;
   Status open_error;
   const PhaseResult<ProbeFacts> probed = probe_backend(session_, request.manifest, open_error);
   RETURN_IF_ERROR(open_error);
   if (!probed.value) return unavailable(probed.record.end.reason);
   request.backend_version = probed.value->version;
+  request.runtime_libraries = probed.value->runtime_libraries;
   return request;
 }
 
@@ -80,11 +87,14 @@ void EvaluationRun::run_reference() {
   PhaseResult<Reference> made = make_reference(session_, *request, *environment_->observer);
   if (made.value) {
     reference_store_ = made.value->store;
+    if (made.value->executed_precision.empty()) {
+      warnings_.emplace_back("It is not known in which precision the reference executed.");
+    }
     reference_json_ = JsonValue(Json{{"name", kReferenceBackend},
                                      {"version", request->backend_version},
                                      {"model", request->info.name},
                                      {"model_sha256", request->model_hash},
-                                     {"executed_precision", made.value->executed_precision},
+                                     {"executed_precision", name_or_unknown(*made.value)},
                                      {"cached", made.record.cached}});
   }
   finish(std::move(made.record));
@@ -156,11 +166,13 @@ Status EvaluationRun::score() {
   ASSIGN_OR_RETURN(
       const check::AccuracyVerdict verdict,
       check::judge_accuracy(tested, reference ? &*reference : nullptr, identical, wanted));
-  accuracy_json_ = JsonValue(accuracy_json({.tested = &tested,
-                                            .reference = reference ? &*reference : nullptr,
-                                            .verdict = &verdict,
-                                            .data_percent = setup_.plan.workload.data_percent,
-                                            .dataset = setup_.data->name()}));
+  accuracy_json_ =
+      JsonValue(accuracy_json({.tested = &tested,
+                               .reference = reference ? &*reference : nullptr,
+                               .verdict = &verdict,
+                               .data_percent = setup_.plan.workload.data_percent,
+                               .dataset = setup_.data->name(),
+                               .calibrated_on_evaluation_data = calibrated_on_evaluation_data()}));
   criteria_.push_back(accuracy_criterion(verdict));
   return ok_status();
 }

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "controller/evaluation_run.h"
+#include "controller/performance_criteria.h"
 #include "controller/run_journal.h"
 
 namespace assay::controller {
@@ -49,10 +50,12 @@ PerformanceRequest EvaluationRun::performance_request() const {
   if (plan.request.keep_raw) request.record_folder = setup_.folder / "raw";
   request.harness_overhead_ns =
       harness_json_.is_null() ? 0.0 : harness_json_->value("overhead_ns_p50", 0.0);
-  if (pass_ && !setup_.fake_data) {
-    request.accuracy_store = store_path();
+  if (pass_) {
     request.output_bytes_per_batch = pass_->output_bytes_per_batch;
     request.output_bytes_batch_size = pass_->loaded_batch_size;
+  }
+  if (pass_ && !setup_.fake_data) {
+    request.accuracy_store = store_path();
     const Result<DType> precision = parse_dtype(compiled_->parsed.compile_precision);
     if (precision.ok()) request.match.executed_precision = *precision;
   }
@@ -60,11 +63,19 @@ PerformanceRequest EvaluationRun::performance_request() const {
 }
 
 void EvaluationRun::run_performance() {
+  measure_performance();
+  if (!setup_.plan.workload.test_perf) return;
+  for (Criterion& criterion : judge_named_bounds(
+           setup_.plan.workload.criteria, performance_json_.get(), setup_.plan.batch_sizes)) {
+    criteria_.push_back(std::move(criterion));
+  }
+}
+
+void EvaluationRun::measure_performance() {
   if (stopped() || !setup_.plan.workload.test_perf) return skip("performance", "not asked for");
   if (!compiled_) return skip("performance", "compile did not finish");
   begin("performance");
-  const std::string key = step_key({compiled_->artifact_hash, workload::to_json(setup_.plan).dump(),
-                                    setup_.fake_data ? "fake data" : "data"});
+  const std::string key = performance_key();
   if (resume_performance(key)) return;
   measure_harness_overhead();
   const PerformanceRequest request = performance_request();

@@ -1,6 +1,5 @@
 #include "controller/evaluation_run.h"
 
-#include <fmt/format.h>
 #include <unistd.h>
 
 #include <nlohmann/json.hpp>
@@ -10,8 +9,11 @@
 #include "base/file.h"
 #include "base/hash.h"
 #include "controller/raw_record.h"
+#include "controller/run_folders.h"
 #include "controller/run_journal.h"
+#include "controller/utf8.h"
 #include "worker/memory_limit.h"
+#include "workload/batch_sizes.h"
 
 namespace assay::controller {
 namespace fs = std::filesystem;
@@ -34,6 +36,11 @@ EvaluationRun::EvaluationRun(Setup setup, const RunEnvironment& environment)
   }
   warnings_ = setup_.plan.warnings;
   notes_ = setup_.plan.notes;
+  if (setup_.manifest.worker_policy != host::WorkerPolicy::kPerPhase) {
+    warnings_.emplace_back(
+        "The backend's manifest asks for fewer workers; this run starts a new one for every phase "
+        "and every round of a row.");
+  }
   numeric_json_ = stability_json_ = performance_json_ = raw_json_ = JsonValue(Json::array());
 }
 
@@ -43,6 +50,7 @@ void EvaluationRun::begin(const std::string& phase) {
 
 void EvaluationRun::finish(PhaseRecord record) {
   if (stopped()) interrupted_ = true;
+  record.end.reason = utf8_text(std::move(record.end.reason));  // it may quote a worker's log
   environment_->observer->phase_finished(record);
   phases_.push_back(std::move(record));
 }
@@ -55,8 +63,8 @@ void EvaluationRun::skip(const std::string& phase, const std::string& reason) {
 }
 
 Status EvaluationRun::prepare() {
-  session_.log_folder =
-      environment_->installation.cache / "tmp" / fmt::format("run-{}", ::getpid());
+  remove_stale_staging(environment_->installation.cache);
+  session_.log_folder = staging_folder(environment_->installation.cache, ::getpid());
   RETURN_IF_ERROR(check_writable_folder(session_.log_folder, 0));
   const Result<std::string> hash = sha256_of_file(setup_.manifest.library_path());
   if (hash.ok()) library_hash_ = *hash;
@@ -75,7 +83,7 @@ Status EvaluationRun::prepare() {
   finish(std::move(probe.record));
 
   begin("profile");
-  const std::string bare = workload::configs_json(setup_.plan, Json::object()).dump();
+  const std::string bare = JsonValue(workload::configs_json(setup_.plan, Json::object())).dump();
   PhaseResult<std::string> asked = ask_profile(session_, setup_.manifest, bare);
   if (asked.value && !asked.value->empty()) {
     const Json returned = Json::parse(*asked.value, nullptr, /*allow_exceptions=*/false);
@@ -90,7 +98,8 @@ Status EvaluationRun::prepare() {
                                                                   environment_->dialogs}));
   append_all(warnings_, answers_.warnings);
   finish(std::move(asked.record));
-  configs_ = workload::configs_json(setup_.plan, workload::interact_info(answers_)).dump();
+  configs_ =
+      JsonValue(workload::configs_json(setup_.plan, workload::interact_info(answers_))).dump();
   return ok_status();
 }
 
@@ -168,23 +177,38 @@ CompileRequest EvaluationRun::compile_request() const {
 void EvaluationRun::run_compile() {
   if (stopped() || !probe_) return skip("compile", "the backend is not available");
   begin("compile");
-  const std::string key = step_key({});
+  const std::string key = step_key(calibration_key());
   if (resume_compile(key)) return;
   PhaseResult<Compiled> compiled =
       compile_model(session_, setup_.manifest, compile_request(), *environment_->observer);
-  compiled_ = std::move(compiled.value);
-  if (compiled_) {
-    compile_json_ = JsonValue(compile_json(*compiled_, compiled.record));
-    if (compiled_->best_batch_sizes) {
-      setup_.plan.batch_sizes = *compiled_->best_batch_sizes;
-      notes_.emplace_back("The backend's own batch sizes replace the workload's.");
-    }
-    if (setup_.data->calibration() == nullptr && probe_->need_quant) {
-      notes_.emplace_back("Calibrated on evaluation data: the data set has no samples apart.");
-    }
-    note_in_journal("compile", key, compiled_journal_json(*compiled_, compiled.record));
+  if (compiled.value) {
+    note_in_journal("compile", key, compiled_journal_json(*compiled.value, compiled.record));
+    take_compiled(std::move(*compiled.value), compiled.record);
   }
   finish(std::move(compiled.record));
+}
+
+// What follows from a compilation, new or resumed.
+void EvaluationRun::take_compiled(Compiled compiled, const PhaseRecord& record) {
+  compiled_ = std::move(compiled);
+  compile_json_ = JsonValue(compile_json(*compiled_, record));
+  if (calibrated_on_evaluation_data()) {
+    notes_.emplace_back("Calibrated on evaluation data: the data set has no samples apart.");
+  }
+  if (!compiled_->best_batch_sizes) return;
+  const Result<std::vector<std::int64_t>> sizes = workload::accepted_batch_sizes(
+      setup_.plan.model, setup_.plan.model_file, *compiled_->best_batch_sizes);
+  if (sizes.ok()) {
+    setup_.plan.batch_sizes = *sizes;
+    notes_.emplace_back("The backend's own batch sizes replace the workload's.");
+  } else {
+    warnings_.push_back("The batch sizes that the backend asks for are not used: " +
+                        sizes.status().message());
+  }
+}
+
+bool EvaluationRun::calibrated_on_evaluation_data() const {
+  return compiled_ && compiled_->calibration_samples > 0 && setup_.data->calibration() == nullptr;
 }
 
 }  // namespace assay::controller

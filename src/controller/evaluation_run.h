@@ -65,6 +65,8 @@ class EvaluationRun {
   // A resumed run takes what an earlier one finished, when everything that it depends on is the
   // same.
   std::string step_key(const std::vector<std::string>& more) const;
+  std::vector<std::string> calibration_key() const;
+  std::string performance_key() const;
   bool resume_compile(const std::string& key);
   bool resume_pass(const std::string& key);
   bool resume_performance(const std::string& key);
@@ -73,12 +75,15 @@ class EvaluationRun {
   void run_pre_optimize();
   void run_compile();
   CompileRequest compile_request() const;
+  void take_compiled(Compiled compiled, const PhaseRecord& record);
+  bool calibrated_on_evaluation_data() const;
   void run_reference();
   void run_accuracy();
   void run_numeric();
   void run_stability_matrix();
   StabilityRequest stability_request() const;
   void run_performance();
+  void measure_performance();
   void measure_harness_overhead();
   bool needs_outputs() const;
   PhaseRecord run_pass();

@@ -9,6 +9,8 @@
 #include <utility>
 
 #include "base/clock.h"
+#include "controller/batch_splitter.h"
+#include "controller/typed_object.h"
 
 namespace assay::controller {
 namespace {
@@ -16,48 +18,11 @@ namespace {
 constexpr std::size_t kSlots = 4;  // batches decoded, running or being stored at once
 constexpr std::chrono::seconds kInferTimeout{300};
 
-// Outputs of one batch cut into samples: output k of sample i is row i of its batch axis 0.
-class BatchSplitter {
- public:
-  explicit BatchSplitter(std::int64_t batch_size) : batch_size_(batch_size) {}
-
-  // Per-sample specs from the outputs of a whole batch. An output whose first dimension is not a
-  // multiple of the batch belongs to no sample.
-  Result<std::vector<TensorSpec>> sample_specs(const std::vector<TensorView>& outputs) const {
-    std::vector<TensorSpec> specs;
-    for (const TensorView& output : outputs) {
-      TensorSpec spec = output.spec;
-      if (spec.shape.empty() || spec.shape[0] % batch_size_ != 0) {
-        if (batch_size_ == 1) {
-          specs.push_back(std::move(spec));
-          continue;
-        }
-        return failed_precondition(
-            fmt::format("output {} cannot be cut into the {} samples of a batch; run with "
-                        "--batch_sizes 1",
-                        to_string(output.spec), batch_size_));
-      }
-      spec.shape[0] /= batch_size_;
-      if (spec.shape[0] == 1) spec.shape.erase(spec.shape.begin());
-      specs.push_back(std::move(spec));
-    }
-    return specs;
-  }
-
-  std::span<const std::byte> row(const TensorView& output, std::uint64_t sample) const {
-    const std::size_t bytes = output.bytes.size() / static_cast<std::size_t>(batch_size_);
-    return output.bytes.subspan(sample * bytes, bytes);
-  }
-
- private:
-  std::int64_t batch_size_;
-};
-
 // One pass: owns the pipeline between decoder, worker and store.
 class Pass {
  public:
   Pass(Session& session, const PassRequest& request, RunObserver& observer)
-      : session_(&session), request_(&request), observer_(&observer), splitter_(1) {}
+      : session_(&session), request_(&request), observer_(&observer) {}
 
   Result<PassResult> run();
 
@@ -71,7 +36,7 @@ class Pass {
   Session* session_;
   const PassRequest* request_;
   RunObserver* observer_;
-  BatchSplitter splitter_;
+  std::optional<BatchSplitter> splitter_;
   std::vector<TensorSpec> inputs_;
   LoadedModel loaded_;
   PassResult result_;
@@ -89,7 +54,10 @@ Status Pass::load() {
     ASSIGN_OR_RETURN(inputs_,
                      batched_specs(*request_->dataset, request_->batch_axes, loaded_.batch_size));
   }
-  splitter_ = BatchSplitter(loaded_.batch_size);
+  ASSIGN_OR_RETURN(splitter_, BatchSplitter::create({.batch_size = loaded_.batch_size,
+                                                     .batch_axes = request_->batch_axes,
+                                                     .inputs = loaded_.inputs,
+                                                     .outputs = loaded_.outputs}));
   result_.loaded_batch_size = loaded_.batch_size;
   result_.conversions = loaded_.conversions;
   return ok_status();
@@ -160,11 +128,13 @@ Status Pass::collect(std::size_t& needed_bytes) {
   const Result<Json> answer = session_->client().receive("infer", session_->options(kInferTimeout));
   running_.pop_front();
   if (!answer.ok()) return answer.status().with_context(where());
-  if (answer->contains("needed_output_bytes")) {
-    needed_bytes = (*answer)["needed_output_bytes"].get<std::size_t>();
+  const TypedObject members(*answer, "the worker's answer to infer");
+  if (members.has("needed_output_bytes")) {
+    ASSIGN_OR_RETURN(needed_bytes, members.count("needed_output_bytes"));
     return ok_status();
   }
-  result_.backend_ns += answer->value("infer_ns", std::int64_t{0});
+  ASSIGN_OR_RETURN(const std::int64_t infer_ns, members.integer("infer_ns"));
+  result_.backend_ns += infer_ns;
   const Status stored = store(batch);
   source_->release(batch.slot);
   observer_->progress(result_.samples, request_->samples, "samples");
@@ -175,7 +145,7 @@ Status Pass::store(const dataset::Batch& batch) {
   const auto slot = worker::output_slot(session_->layout(), session_->arena(), batch.slot);
   ASSIGN_OR_RETURN(const std::vector<TensorView> outputs,
                    worker::read_output_slot(session_->layout(), slot));
-  ASSIGN_OR_RETURN(std::vector<TensorSpec> specs, splitter_.sample_specs(outputs));
+  ASSIGN_OR_RETURN(std::vector<TensorSpec> specs, splitter_->sample_specs(outputs));
   if (!writer_) {
     sample_specs_ = specs;
     ASSIGN_OR_RETURN(check::OutputWriter writer,
@@ -190,7 +160,7 @@ Status Pass::store(const dataset::Batch& batch) {
   }
   for (std::uint64_t i = 0; i < batch.count; ++i) {
     for (std::size_t k = 0; k < outputs.size(); ++k) {
-      RETURN_IF_ERROR(writer_->write(batch.first + i, k, splitter_.row(outputs[k], i)));
+      RETURN_IF_ERROR(writer_->write(batch.first + i, k, splitter_->row(outputs[k], i)));
     }
   }
   result_.samples += batch.count;

@@ -11,6 +11,7 @@
 
 #include "base/file.h"
 #include "base/hash.h"
+#include "controller/typed_object.h"
 
 namespace assay::controller {
 namespace {
@@ -32,12 +33,11 @@ Result<Journal> Journal::open(const std::filesystem::path& path, bool resume) {
     std::istringstream lines(text.ok() ? *text : "");
     for (std::string line; std::getline(lines, line);) {
       const Json entry = Json::parse(line, nullptr, /*allow_exceptions=*/false);
-      if (!entry.is_object() || !entry.contains("step") || !entry.contains("key") ||
-          !entry.contains("result")) {
-        continue;
-      }
-      entries[{entry["step"].get<std::string>(), entry["key"].get<std::string>()}] =
-          JsonValue(entry["result"]);
+      const TypedObject members(entry, "a line of the journal");
+      const Result<std::string> step = members.text("step");
+      const Result<std::string> key = members.text("key");
+      if (!step.ok() || !key.ok() || !entry.contains("result")) continue;
+      entries[{*step, *key}] = JsonValue(entry["result"]);
       kept += line + '\n';
     }
   }

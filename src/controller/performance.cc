@@ -8,25 +8,27 @@
 
 #include "base/clock.h"
 #include "base/file.h"
-#include "check/output_store.h"
-#include "dataset/prefetch.h"
+#include "controller/input_pool.h"
+#include "controller/kept_outputs.h"
+#include "controller/output_size.h"
+#include "controller/round_plan.h"
+#include "controller/steps.h"
+#include "controller/typed_object.h"
 #include "loadgen/host_watch.h"
 #include "loadgen/record.h"
 
 namespace assay::controller {
 namespace {
 
-constexpr std::uint64_t kP99Floor = 662;  // measurement.md, Statistics
-constexpr int kMostRounds = 9;            // when rounds are added for the p99 floor
-constexpr std::size_t kPoolBytes = std::size_t{256} << 20;
-constexpr std::size_t kMostPoolSlots = 64;
-constexpr std::size_t kMostKept = 32;      // outputs kept per client and round
-constexpr std::uint64_t kRepeatShare = 4;  // repeated input is run for a quarter of the time
+constexpr int kMostRounds = 9;  // when rounds are added for the p99 floor
+constexpr std::size_t kKeptBytes = std::size_t{256} << 20;
+constexpr std::size_t kMostKept = 32;  // outputs kept per client and round
 constexpr std::chrono::seconds kMeasureSlack{120};
 
 // A round: one worker, one batch size.
 struct Round {
   std::int64_t loaded_batch_size = 1;
+  bool any_number_of_calls = false;
   std::vector<TensorSpec> inputs;
   loadgen::RoundInput unique;
   std::optional<loadgen::RoundInput> repeated;
@@ -53,23 +55,28 @@ class RowMeasurer {
 
  private:
   Status run_round(Session& session, int number);
+  void learn_output_size();
+  std::size_t output_capacity(const LoadedModel& loaded) const;
   Status fill_inputs(Session& session, Round& round, int number);
   Result<loadgen::RoundInput> measure(Session& session, Round& round, int number, bool repeat);
   std::uint64_t calls_to_come(std::uint64_t planned, int number, bool repeat) const;
-  Json measure_arguments(int number, bool repeat) const;
-  Status compare_kept(Session& session, const Json& kept);
+  Status read_answer(Session& session, const Json& answer, Round& round, loadgen::RoundInput& input,
+                     bool repeat);
+  Status compare_kept(Session& session, const TypedObject& answer);
   Status keep_record(std::span<const std::byte> record, int number);
-  std::size_t pool_slots(const std::vector<TensorSpec>& inputs, std::int64_t batch) const;
   loadgen::RowInput row_input(bool repeated) const;
+  void judge_repeated();
   void judge_suspected_cache();
+  void judge_end();
 
   const PerformanceRequest* request_;
   std::int64_t batch_size_;
   RunObserver* observer_;
   MeasuredRow row_;
   std::vector<Round> rounds_;
-  std::optional<check::OutputReader> accuracy_;
-  std::optional<check::OutputsMatch> match_;
+  std::optional<KeptOutputs> kept_;
+  std::optional<BatchSplitter> splitter_;  // of this round
+  std::size_t found_output_bytes_ = 0;     // of a batch; 0: the accuracy run has seen it
   std::int64_t loaded_batch_size_ = 1;
   std::uint64_t calls_done_ = 0;           // in the windows that are over
   std::vector<std::size_t> pool_samples_;  // first sample of each input slot of this round
@@ -77,12 +84,16 @@ class RowMeasurer {
 
 void RowMeasurer::measure_round(int number) {
   const std::int64_t start_ns = now_ns();
+  if (number == 0) learn_output_size();
+  if (failed()) {
+    row_.phase.wall_ns += now_ns() - start_ns;
+    return;
+  }
   const std::string log = fmt::format("performance-b{}-r{}", batch_size_, number);
   worker::PhaseEnd end;
   Result<Session> session = Session::start(request_->session, request_->manifest, log, end);
   if (session.ok()) {
-    const Status status = run_round(*session, number);
-    end = session->finish(status);
+    end = session->finish(guard_json([&] { return run_round(*session, number); }));
     row_.phase.peak_rss_bytes =
         std::max(row_.phase.peak_rss_bytes.value_or(0), session->peak_rss_bytes());
   }
@@ -101,18 +112,33 @@ Status RowMeasurer::run_round(Session& session, int number) {
   return ok_status();
 }
 
-std::size_t RowMeasurer::pool_slots(const std::vector<TensorSpec>& inputs,
-                                    std::int64_t batch) const {
-  const Result<std::size_t> bytes = worker::input_slot_bytes(inputs);
-  const std::size_t by_bytes = bytes.ok() ? std::max<std::size_t>(kPoolBytes / *bytes, 1) : 1;
-  const std::size_t by_data =
-      (static_cast<std::size_t>(request_->usable_samples) + static_cast<std::size_t>(batch) - 1) /
-      static_cast<std::size_t>(batch);
-  return std::min({by_bytes, std::max<std::size_t>(by_data, 1), kMostPoolSlots});
+// In a session of its own, before the first round, when no accuracy run has seen the outputs.
+void RowMeasurer::learn_output_size() {
+  if (request_->output_bytes_per_batch > 0) return;
+  const OutputSizeRequest size{.model = request_->model,
+                               .dataset = request_->dataset,
+                               .samples = request_->usable_samples,
+                               .batch_axes = request_->batch_axes,
+                               .batch_size = batch_size_};
+  row_.phase.end =
+      run_in_session(request_->session, request_->manifest,
+                     fmt::format("performance-b{}-size", batch_size_),
+                     [&](Session& session) -> Status {
+                       ASSIGN_OR_RETURN(found_output_bytes_, find_output_bytes(session, size));
+                       return ok_status();
+                     })
+          .end;
 }
 
-// Loads the model and fills the pool of input slots with samples of the data set, another part of
-// it in every round.
+std::size_t RowMeasurer::output_capacity(const LoadedModel& loaded) const {
+  const std::size_t seen = static_cast<std::size_t>(request_->output_bytes_per_batch) *
+                           static_cast<std::size_t>(loaded.batch_size) /
+                           static_cast<std::size_t>(request_->output_bytes_batch_size) * 2;
+  return std::max(
+      {worker::guess_output_bytes(loaded.outputs, loaded.batch_size), seen, found_output_bytes_});
+}
+
+// Loads the model and fills the pool of input slots.
 Status RowMeasurer::fill_inputs(Session& session, Round& round, int number) {
   const dataset::Dataset& data = *request_->dataset;
   ASSIGN_OR_RETURN(round.inputs, batched_specs(data, request_->batch_axes, batch_size_));
@@ -124,37 +150,27 @@ Status RowMeasurer::fill_inputs(Session& session, Round& round, int number) {
   }
   loaded_batch_size_ = loaded.batch_size;
   round.load_ns = loaded.load_ns;
-  const std::size_t slots = pool_slots(round.inputs, loaded.batch_size);
-  std::size_t capacity = worker::guess_output_bytes(loaded.outputs, loaded.batch_size);
-  capacity =
-      std::max(capacity, static_cast<std::size_t>(request_->output_bytes_per_batch) *
-                             static_cast<std::size_t>(loaded.batch_size) /
-                             static_cast<std::size_t>(request_->output_bytes_batch_size) * 2);
+  round.any_number_of_calls = loaded.any_number_of_calls;
+  const InputPool pool{.dataset = request_->dataset,
+                       .usable_samples = request_->usable_samples,
+                       .batch_axes = request_->batch_axes,
+                       .batch_size = loaded.batch_size};
+  const std::size_t slots = pool_slots(pool, round.inputs);
+  if (!request_->accuracy_store.empty()) {
+    ASSIGN_OR_RETURN(splitter_, BatchSplitter::create({.batch_size = loaded.batch_size,
+                                                       .batch_axes = request_->batch_axes,
+                                                       .inputs = loaded.inputs,
+                                                       .outputs = loaded.outputs}));
+  }
+  const std::size_t capacity = output_capacity(loaded);
   const std::size_t kept = std::clamp<std::size_t>(
-      kPoolBytes / std::max<std::size_t>(capacity, 1) / request_->clients, 1, kMostKept);
+      kKeptBytes / std::max<std::size_t>(capacity, 1) / request_->clients, 1, kMostKept);
   RETURN_IF_ERROR(session.share_arena({.inputs = round.inputs,
                                        .outputs = loaded.outputs,
                                        .input_slots = slots,
                                        .output_slots = request_->clients * (kept + 1),
                                        .output_capacity_bytes = capacity}));
-  const std::size_t pool = slots * static_cast<std::size_t>(loaded.batch_size);
-  const std::size_t usable = static_cast<std::size_t>(request_->usable_samples);
-  dataset::PrefetchOptions options;
-  options.batch_size = static_cast<std::size_t>(loaded.batch_size);
-  options.batch_axes = request_->batch_axes;
-  options.count = std::min(pool, usable);
-  options.first = usable > pool ? static_cast<std::size_t>(number) * pool % (usable - pool + 1) : 0;
-  ASSIGN_OR_RETURN(
-      const std::unique_ptr<dataset::BatchSource> source,
-      dataset::BatchSource::start(data, slot_buffers(session.layout(), session.arena()), options));
-  pool_samples_.assign(slots, 0);
-  std::size_t filled = 0;
-  for (; filled < slots; ++filled) {
-    ASSIGN_OR_RETURN(const std::optional<dataset::Batch> batch, source->next());
-    if (!batch) break;
-    pool_samples_[batch->slot] = batch->first;
-  }
-  if (filled < slots) return internal_error("the data set gave fewer batches than it has");
+  ASSIGN_OR_RETURN(pool_samples_, fill_pool(pool, session, number));
   round.distinct_inputs = slots;
   return ok_status();
 }
@@ -162,29 +178,9 @@ Status RowMeasurer::fill_inputs(Session& session, Round& round, int number) {
 // Calls in the row's windows that follow, when this one has `planned`: of repeated ones a share.
 std::uint64_t RowMeasurer::calls_to_come(std::uint64_t planned, int number, bool repeat) const {
   const std::uint64_t repeated = repeat ? planned : planned / kRepeatShare;
-  const auto rounds_left = static_cast<std::uint64_t>(std::max(request_->rounds - number - 1, 0));
+  const auto rounds_left =
+      static_cast<std::uint64_t>(std::max(rounds_of(*request_) - number - 1, 0));
   return rounds_left * repeated * (kRepeatShare + 1) + (repeat ? 0 : repeated);
-}
-
-Json RowMeasurer::measure_arguments(int number, bool repeat) const {
-  const auto rounds = static_cast<std::uint64_t>(request_->rounds);
-  const std::uint64_t share = repeat ? rounds * kRepeatShare : rounds;
-  const bool exact = request_->exact_iterations && !repeat;
-  const std::uint64_t iterations = std::max<std::uint64_t>(
-      exact ? request_->iterations / rounds +
-                  (static_cast<std::uint64_t>(number) < request_->iterations % rounds ? 1 : 0)
-            : (request_->iterations + share - 1) / share,
-      1);
-  return Json{{"clients", request_->clients},
-              {"iterations", iterations},
-              {"exact_iterations", exact},
-              {"min_samples", (kP99Floor + share - 1) / share},
-              {"min_duration_ns",
-               request_->min_round_ns / (repeat ? static_cast<std::int64_t>(kRepeatShare) : 1)},
-              {"max_duration_ns", request_->max_duration_ns / static_cast<std::int64_t>(share)},
-              {"seed", request_->seed + static_cast<std::uint64_t>(number)},
-              {"repeat_input", repeat},
-              {"skip_warmup", repeat}};
 }
 
 Result<loadgen::RoundInput> RowMeasurer::measure(Session& session, Round& round, int number,
@@ -199,7 +195,8 @@ Result<loadgen::RoundInput> RowMeasurer::measure(Session& session, Round& round,
   }
   loadgen::ControllerWindow window;
   session.client().set_on_event([&window](const Json& event) {
-    (event.value("what", "") == "opened" ? window.opened_ns : window.closed_ns) = now_ns();
+    const Result<std::string> what = TypedObject(event, "an event of measure").text("what");
+    if (what.ok()) (*what == "opened" ? window.opened_ns : window.closed_ns) = now_ns();
     return Json::object();
   });
   std::uint64_t calls_now = 0;
@@ -211,7 +208,7 @@ Result<loadgen::RoundInput> RowMeasurer::measure(Session& session, Round& round,
     observer_->progress(calls_done_ + calls_now,
                         calls_done_ + planned + calls_to_come(planned, number, repeat), "calls");
   });
-  Json arguments = measure_arguments(number, repeat);
+  Json arguments = round_arguments(*request_, number, repeat);
   arguments["exact_capacity"] = capacity;
   arguments["kept_per_client"] = repeat ? 0 : session.layout().output_slots / request_->clients - 1;
   const std::chrono::seconds timeout =
@@ -227,15 +224,22 @@ Result<loadgen::RoundInput> RowMeasurer::measure(Session& session, Round& round,
   loadgen::RoundInput input;
   ASSIGN_OR_RETURN(input.record, loadgen::parse(record.bytes()));
   input.controller = window;
-  if (answer->contains("host")) input.host = loadgen::host_watch_from_json((*answer)["host"]);
-  if (repeat) return input;
-  round.instance_wait_ns = answer->value("instance_wait_ns", std::int64_t{0});
-  const Json conversion = answer->value("conversion", Json::object());
-  round.conversion_ns = conversion.value("input_ns", std::int64_t{0}) +
-                        conversion.value("output_ns", std::int64_t{0});
-  round.calls = conversion.value("calls", std::uint64_t{0});
-  RETURN_IF_ERROR(compare_kept(session, answer->value("kept", Json::array())));
+  RETURN_IF_ERROR(read_answer(session, *answer, round, input, repeat));
   return input;
+}
+
+Status RowMeasurer::read_answer(Session& session, const Json& answer, Round& round,
+                                loadgen::RoundInput& input, bool repeat) {
+  const TypedObject members(answer, "the worker's answer to measure");
+  if (members.has("host")) input.host = loadgen::host_watch_from_json(answer["host"]);
+  if (repeat) return ok_status();
+  ASSIGN_OR_RETURN(round.instance_wait_ns, members.integer("instance_wait_ns"));
+  ASSIGN_OR_RETURN(const TypedObject conversion, members.object("conversion"));
+  ASSIGN_OR_RETURN(const std::int64_t input_ns, conversion.integer("input_ns"));
+  ASSIGN_OR_RETURN(const std::int64_t output_ns, conversion.integer("output_ns"));
+  round.conversion_ns = input_ns + output_ns;
+  ASSIGN_OR_RETURN(round.calls, conversion.count("calls"));
+  return compare_kept(session, members);
 }
 
 Status RowMeasurer::keep_record(std::span<const std::byte> record, int number) {
@@ -246,39 +250,26 @@ Status RowMeasurer::keep_record(std::span<const std::byte> record, int number) {
 }
 
 // Holds the outputs that the timed window left in the kept slots against the accuracy run's.
-Status RowMeasurer::compare_kept(Session& session, const Json& kept) {
+Status RowMeasurer::compare_kept(Session& session, const TypedObject& answer) {
   if (request_->accuracy_store.empty()) return ok_status();
-  if (!accuracy_) {
-    ASSIGN_OR_RETURN(check::OutputReader reader,
-                     check::OutputReader::open(request_->accuracy_store));
-    ASSIGN_OR_RETURN(check::OutputsMatch match,
-                     check::OutputsMatch::create(reader.outputs(), request_->match));
-    accuracy_.emplace(std::move(reader));
-    match_.emplace(std::move(match));
+  if (!kept_) {
+    ASSIGN_OR_RETURN(kept_, KeptOutputs::open(request_->accuracy_store, request_->match));
   }
-  for (const Json& call : kept) {
-    const auto slot = worker::output_slot(session.layout(), session.arena(),
-                                          call.at("output_slot").get<std::size_t>());
-    ASSIGN_OR_RETURN(const std::vector<TensorView> outputs,
-                     worker::read_output_slot(session.layout(), slot));
-    const std::size_t first = pool_samples_.at(call.at("input_slot").get<std::size_t>());
-    for (std::size_t k = 0; k < outputs.size(); ++k) {
-      const std::size_t batch = static_cast<std::size_t>(loaded_batch_size_);
-      const std::size_t row_bytes = outputs[k].bytes.size() / batch;
-      for (std::size_t i = 0; i < batch && first + i < request_->usable_samples; ++i) {
-        ASSIGN_OR_RETURN(const auto wanted, accuracy_->output(first + i, k));
-        RETURN_IF_ERROR(
-            match_->add(first + i, k, wanted, outputs[k].bytes.subspan(i * row_bytes, row_bytes)));
-      }
-    }
-  }
-  return ok_status();
+  ASSIGN_OR_RETURN(const std::vector<TypedObject> calls, answer.list("kept"));
+  return kept_->compare({.layout = &session.layout(),
+                         .arena = session.arena(),
+                         .first_samples = pool_samples_,
+                         .batch_size = loaded_batch_size_,
+                         .splitter = &*splitter_,
+                         .usable_samples = request_->usable_samples},
+                        calls);
 }
 
 loadgen::RowInput RowMeasurer::row_input(bool repeated) const {
   loadgen::RowInput input;
   input.batch_size = static_cast<std::uint32_t>(rounds_.front().loaded_batch_size);
   input.clients = request_->clients;
+  if (!rounds_.front().any_number_of_calls) input.backend_instances = 1;
   input.harness_overhead_ns = request_->harness_overhead_ns;
   input.seed = request_->seed;
   for (const Round& round : rounds_) {
@@ -325,19 +316,33 @@ MeasuredRow RowMeasurer::finish() {
     return std::move(row_);
   }
   row_.row = std::move(row).value();
-  if (match_) {
-    row_.match = match_->finish();
+  if (kept_) {
+    row_.match = kept_->finish();
     if (row_.match->verdict == check::MatchVerdict::kDrifted) {
       loadgen::void_row(row_.row, "outputs of the timed run differ from the accuracy run's: " +
                                       row_.match->reason);
     }
   }
-  const loadgen::RowInput repeated_input = row_input(/*repeated=*/true);
-  if (repeated_input.rounds.empty()) return std::move(row_);
-  const Result<loadgen::PerformanceRow> repeated = loadgen::summarize(repeated_input);
+  judge_repeated();
+  judge_end();
+  return std::move(row_);
+}
+
+void RowMeasurer::judge_repeated() {
+  const loadgen::RowInput input = row_input(/*repeated=*/true);
+  if (input.rounds.empty()) return;
+  const Result<loadgen::PerformanceRow> repeated = loadgen::summarize(input);
   if (repeated.ok()) row_.repeat = loadgen::compare_repeated(row_.row, *repeated);
   if (row_.repeat && row_.repeat->cache_suspected) judge_suspected_cache();
-  return std::move(row_);
+}
+
+// The rounds that were finished are shown, but a row whose last round was lost is not the row that
+// was asked for.
+void RowMeasurer::judge_end() {
+  const worker::PhaseEnd& end = row_.phase.end;
+  if (end.ok()) return;
+  loadgen::void_row(row_.row, fmt::format("round {} {}: {}", rounds_.size() + 1,
+                                          worker::name_of(end.outcome), end.reason));
 }
 
 // A cache in the path voids the row. On a disturbed host the two runs cannot be told apart.
@@ -363,14 +368,14 @@ std::vector<MeasuredRow> measure_rows(const PerformanceRequest& request, RunObse
   for (const std::int64_t batch_size : request.batch_sizes) {
     measurers.emplace_back(request, batch_size, observer);
   }
-  for (int number = 0; number < request.rounds; ++number) {
+  const int rounds = rounds_of(request);
+  for (int number = 0; number < rounds; ++number) {
     for (RowMeasurer& measurer : measurers) {
       if (!stopped(request) && !measurer.failed()) measurer.measure_round(number);
     }
   }
   for (RowMeasurer& measurer : measurers) {
-    for (int number = request.rounds; !stopped(request) && measurer.wants_another_round();
-         ++number) {
+    for (int number = rounds; !stopped(request) && measurer.wants_another_round(); ++number) {
       measurer.measure_round(number);
     }
   }
@@ -378,25 +383,6 @@ std::vector<MeasuredRow> measure_rows(const PerformanceRequest& request, RunObse
   rows.reserve(measurers.size());
   for (RowMeasurer& measurer : measurers) rows.push_back(measurer.finish());
   return rows;
-}
-
-Result<JsonValue> measure_harness(const SessionSettings& settings,
-                                  const host::Manifest& null_backend) {
-  worker::PhaseEnd end;
-  ASSIGN_OR_RETURN(Session session, Session::start(settings, null_backend, "harness", end));
-  const std::vector<TensorSpec> inputs = {{"x", DType::kFloat32, {1, 1}}};  // as it wants
-  const CompiledModel model{"{}", "", settings.log_folder};
-  ASSIGN_OR_RETURN(const LoadedModel loaded, session.load(model, 1, inputs));
-  RETURN_IF_ERROR(session.share_arena(
-      {.inputs = inputs,
-       .outputs = loaded.outputs,
-       .input_slots = 1,
-       .output_slots = 1,
-       .output_capacity_bytes = worker::guess_output_bytes(loaded.outputs, loaded.batch_size)}));
-  const Result<Json> answer = session.call("harness", Json::object(), std::chrono::seconds(60));
-  session.finish(answer.ok() ? ok_status() : answer.status());
-  if (!answer.ok()) return answer.status();
-  return JsonValue(answer->value("harness", Json()));
 }
 
 }  // namespace assay::controller

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <nlohmann/json.hpp>
 #include <system_error>
+#include <utility>
 
 #include "base/file.h"
 #include "check/npy.h"
@@ -17,6 +18,17 @@ namespace fs = std::filesystem;
 namespace {
 
 std::string relative_path(const std::string& name) { return "raw/" + name; }
+
+void add_window(const loadgen::RecordView& view, Json& entry) {
+  const bool opened = view.window_start_ns != 0;
+  const bool ended = opened && view.window_end_ns != 0;
+  entry["window_ns"] = ended ? Json(view.window_ns()) : Json();
+  entry["window_start_ns"] = opened ? Json(view.window_start_ns) : Json();
+  entry["window_end_ns"] = ended ? Json(view.window_end_ns) : Json();
+  if (!ended) {
+    entry["why"] = opened ? "the worker ended inside the window" : "the window never opened";
+  }
+}
 
 Status keep_client(const std::string& record, std::size_t client, const loadgen::RecordView& view,
                    const fs::path& folder, Json& kept) {
@@ -31,14 +43,12 @@ Status keep_client(const std::string& record, std::size_t client, const loadgen:
     RETURN_IF_ERROR(writer.append(std::as_bytes(std::span(row))));
   }
   RETURN_IF_ERROR(writer.finish());
-  kept.push_back(
-      {{"what", fmt::format("calls of {}, client {}: intended start, start and end (ns, "
-                            "CLOCK_MONOTONIC), query; {} calls came after these",
-                            record, client, recorded.successes - recorded.samples.size())},
-       {"path", relative_path(name)},
-       {"window_ns", view.window_ns()},
-       {"window_start_ns", view.window_start_ns},
-       {"window_end_ns", view.window_end_ns}});
+  Json entry{{"what", fmt::format("calls of {}, client {}: intended start, start and end (ns, "
+                                  "CLOCK_MONOTONIC), query; {} calls came after these",
+                                  record, client, recorded.successes - recorded.samples.size())},
+             {"path", relative_path(name)}};
+  add_window(view, entry);
+  kept.push_back(std::move(entry));
   return ok_status();
 }
 
@@ -65,10 +75,15 @@ Status keep_outputs(const fs::path& store, const fs::path& folder, Json& kept) {
 Status keep_latencies(const std::vector<fs::path>& records, const fs::path& folder, Json& kept) {
   for (const fs::path& record : records) {
     ASSIGN_OR_RETURN(const std::string bytes, read_file(record));
-    ASSIGN_OR_RETURN(const loadgen::RecordView view,
-                     loadgen::parse(std::as_bytes(std::span(bytes))));
-    for (std::size_t client = 0; client < view.clients.size(); ++client) {
-      RETURN_IF_ERROR(keep_client(record.stem().string(), client, view, folder, kept));
+    const Result<loadgen::RecordView> view = loadgen::parse(std::as_bytes(std::span(bytes)));
+    if (!view.ok()) {  // of a worker that was lost: kept as it is
+      kept.push_back({{"what", fmt::format("record {}, unreadable: {}", record.stem().string(),
+                                           view.status().message())},
+                      {"path", relative_path(record.filename().string())}});
+      continue;
+    }
+    for (std::size_t client = 0; client < view->clients.size(); ++client) {
+      RETURN_IF_ERROR(keep_client(record.stem().string(), client, *view, folder, kept));
     }
     std::error_code ignored;
     fs::remove(record, ignored);

@@ -19,7 +19,7 @@ namespace fs = std::filesystem;
 namespace {
 
 // Bumped when what is kept in a reference, or how it is made, changes.
-constexpr const char* kReferenceVersion = "2";
+constexpr const char* kReferenceVersion = "3";
 
 check::StoreIdentity identity_of(const ReferenceRequest& request) {
   check::StoreIdentity identity;
@@ -33,7 +33,7 @@ check::StoreIdentity identity_of(const ReferenceRequest& request) {
 std::string reference_key(const ReferenceRequest& request) {
   return key_of({kReferenceVersion, request.model_hash, request.dataset->fingerprint(),
                  std::to_string(request.samples), std::to_string(request.batch_size),
-                 request.backend_version, request.library_hash});
+                 request.backend_version, request.library_hash, request.runtime_libraries});
 }
 
 bool usable(const fs::path& store, const ReferenceRequest& request) {
@@ -49,15 +49,25 @@ Result<std::string> pinned_configs(const ReferenceRequest& request) {
   ASSIGN_OR_RETURN(const workload::Answers answers, workload::resolve_answers(profile, {}));
   workload::Plan plan = *request.plan;
   plan.model = request.info;
-  return workload::configs_json(plan, workload::interact_info(answers)).dump();
-}
-
-std::string executed_precision_of(const std::string& compile_result) {
-  const Json json = Json::parse(compile_result, nullptr, /*allow_exceptions=*/false);
-  return json.is_object() ? json.value("compile_precision", "") : "";
+  return JsonValue(workload::configs_json(plan, workload::interact_info(answers))).dump();
 }
 
 }  // namespace
+
+Status check_reference_precision(const workload::ModelInfo& info, bool is_named_reference,
+                                 const std::string& executed) {
+  // A reduced model without an fp32 one is its own reference, and the report says so.
+  const bool has_to_be_fp32 =
+      is_named_reference || (info.model_precision == "FP32" && !info.is_quantized);
+  if (!has_to_be_fp32) return ok_status();
+  for (const char* reduced : {"FP16", "BF16", "FP8", "INT8"}) {
+    if (executed.find(reduced) == std::string::npos) continue;
+    return failed_precondition(
+        fmt::format("the reference \"{}\" executed in {}, a reference has to execute in FP32",
+                    info.name, executed));
+  }
+  return ok_status();
+}
 
 PhaseResult<Reference> make_reference(const SessionSettings& settings,
                                       const ReferenceRequest& request, RunObserver& observer) {
@@ -88,22 +98,23 @@ PhaseResult<Reference> make_reference(const SessionSettings& settings,
   if (!configs.ok()) return fail(configs.status());
   result.record =
       run_in_session(settings, request.manifest, "reference", [&](Session& session) -> Status {
-        RETURN_IF_ERROR(check_writable_folder(request.work_folder, 0));
-        ASSIGN_OR_RETURN(const Json compiled,
-                         session.call_unbounded(
-                             "compile", Json{{"configs", *configs},
-                                             {"artifact_folder", request.work_folder.string()}}));
+        Compiled compiled;
+        RETURN_IF_ERROR(compile_in_session(
+            session, request.manifest,
+            {.configs = *configs, .artifact_folder = request.work_folder}, observer, compiled));
+        reference.executed_precision = declared_execution(compiled.parsed.document.get());
+        RETURN_IF_ERROR(check_reference_precision(request.info, request.is_named_reference,
+                                                  reference.executed_precision));
         PassRequest pass;
         pass.dataset = request.dataset;
         pass.samples = request.samples;
         pass.batch_size = request.batch_size;
         pass.batch_axes = request.info.batch_axes;
-        pass.model = {*configs, compiled.value("result", ""), request.work_folder};
+        pass.model = {*configs, compiled.compile_result, request.work_folder};
         pass.store = reference.store;
         pass.identity = identity_of(request);
         const Result<PassResult> passed = run_inference_pass(session, pass, observer);
         if (!passed.ok()) return passed.status();
-        reference.executed_precision = executed_precision_of(pass.model.compile_result);
         return write_file_atomic(note, reference.executed_precision);
       });
   std::error_code ignored;

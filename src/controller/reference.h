@@ -24,6 +24,8 @@ struct ReferenceRequest {
   host::Manifest manifest;               // of the CPU backend
   std::string backend_version;           // as its runtime says
   std::string library_hash;
+  std::string runtime_libraries;    // as ProbeFacts has them
+  bool is_named_reference = false;  // a model of its own, not the one under test
   const dataset::Dataset* dataset = nullptr;
   std::uint64_t samples = 0;
   std::int64_t batch_size = 1;
@@ -33,8 +35,14 @@ struct ReferenceRequest {
 
 struct Reference {
   std::filesystem::path store;
-  std::string executed_precision;  // as the backend's compile result says
+  std::string executed_precision;  // as the CPU backend declares it, from its profile; "" unknown
 };
+
+// kFailedPrecondition when a reference that has to be fp32 executed in less: one that is named as a
+// reference, or a model that is declared FP32 and is its own. `executed` as declared_execution
+// says; what is not known is not refused.
+Status check_reference_precision(const workload::ModelInfo& info, bool is_named_reference,
+                                 const std::string& executed);
 
 PhaseResult<Reference> make_reference(const SessionSettings& settings,
                                       const ReferenceRequest& request, RunObserver& observer);

@@ -6,8 +6,7 @@
 namespace assay::controller {
 namespace {
 
-constexpr std::uint64_t kP99Floor = 662;   // measurement.md, Statistics
-constexpr std::uint64_t kRepeatShare = 4;  // repeated input is run for a quarter of the time
+constexpr std::uint64_t kP99Floor = 662;  // measurement.md, Statistics
 
 std::uint64_t divided_up(std::uint64_t value, std::uint64_t by) { return (value + by - 1) / by; }
 

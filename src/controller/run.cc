@@ -12,31 +12,14 @@
 #include "base/file.h"
 #include "controller/data.h"
 #include "controller/evaluation_run.h"
+#include "controller/run_folders.h"
+#include "controller/utf8.h"
 #include "report/html.h"
 #include "report/json.h"
 
 namespace assay::controller {
 namespace fs = std::filesystem;
 namespace {
-
-// Removes the run's folder again, when it was not there before and nothing is in it.
-class FolderGuard {
- public:
-  explicit FolderGuard(fs::path folder) : folder_(std::move(folder)) {
-    std::error_code ignored;
-    existed_ = fs::exists(folder_, ignored);
-  }
-  FolderGuard(const FolderGuard&) = delete;
-  FolderGuard& operator=(const FolderGuard&) = delete;
-  ~FolderGuard() {
-    std::error_code ignored;
-    if (!existed_) fs::remove(folder_, ignored);
-  }
-
- private:
-  fs::path folder_;
-  bool existed_ = false;
-};
 
 std::vector<std::string> hardware_types(const Installation& installation) {
   std::vector<std::string> names;
@@ -108,6 +91,32 @@ int exit_code_of(const Json& result, bool strict) {
   return kExitMet;
 }
 
+// Writes both reports. One that cannot be written does not lose the other, nor what was found: the
+// summary says what is missing, and the exit code is that of an error of ours.
+RunSummary write_reports(Json result, int exit_code, const fs::path& folder) {
+  make_utf8(result);
+  result["exit_code"] = exit_code;
+  report::add_legacy_keys(result);
+  RunSummary summary;
+  summary.exit_code = exit_code;
+  const auto note = [&](const char* what, const Status& status, fs::path& path) {
+    if (status.ok()) return;
+    path.clear();
+    summary.exit_code = kExitInternal;
+    result["exit_code"] = summary.exit_code;
+    result["warnings"].push_back(
+        fmt::format("internal: {} was not written: {}", what, status.to_string()));
+    make_utf8(result["warnings"]);
+  };
+  summary.result_path = folder / "result.json";
+  note("result.json", report::write_result(summary.result_path, result), summary.result_path);
+  summary.report_path = folder / "report.html";
+  note("report.html", write_file_atomic(summary.report_path, report::render_html(result)),
+       summary.report_path);
+  summary.result = JsonValue(result);
+  return summary;
+}
+
 }  // namespace
 
 Result<RunSummary> run(const workload::RunRequest& request, const RunEnvironment& environment) {
@@ -121,19 +130,11 @@ Result<RunSummary> run(const workload::RunRequest& request, const RunEnvironment
     return prepared;
   }
   const Status executed = evaluation.execute();
-  RunSummary summary;
   Json result = evaluation.result(now_ns() - start_ns, started.text);
-  summary.exit_code =
+  const int exit_code =
       executed.ok() ? exit_code_of(result, request.strict) : static_cast<int>(kExitInternal);
   if (!executed.ok()) result["warnings"].push_back("internal: " + executed.to_string());
-  result["exit_code"] = summary.exit_code;
-  report::add_legacy_keys(result);
-  summary.result_path = request.output / "result.json";
-  summary.report_path = request.output / "report.html";
-  RETURN_IF_ERROR(report::write_result(summary.result_path, result));
-  RETURN_IF_ERROR(write_file_atomic(summary.report_path, report::render_html(result)));
-  summary.result = JsonValue(result);
-  return summary;
+  return write_reports(std::move(result), exit_code, request.output);
 }
 
 }  // namespace assay::controller

@@ -24,8 +24,8 @@ enum ExitCode : int {
 
 struct RunSummary {
   int exit_code = kExitMet;
-  std::filesystem::path result_path;
-  std::filesystem::path report_path;
+  std::filesystem::path result_path;  // empty when it could not be written: `warnings` says why
+  std::filesystem::path report_path;  // likewise
   JsonValue result;
 };
 

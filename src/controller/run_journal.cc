@@ -5,12 +5,15 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "controller/typed_object.h"
+
 namespace assay::controller {
 
 Json compiled_journal_json(const Compiled& compiled, const PhaseRecord& record) {
   Json json{{"compile_result", compiled.compile_result},
             {"artifact_hash", compiled.artifact_hash},
             {"wall_ns", compiled.wall_ns},
+            {"calibration_samples", compiled.calibration_samples},
             {"peak_rss_bytes", record.peak_rss_bytes.value_or(0)}};
   if (compiled.best_batch_sizes) json["best_batch_sizes"] = *compiled.best_batch_sizes;
   return json;
@@ -19,16 +22,13 @@ Json compiled_journal_json(const Compiled& compiled, const PhaseRecord& record) 
 Result<Compiled> compiled_from_journal(const Json& entry, const std::string& hardware_type,
                                        const std::filesystem::path& folder) {
   Compiled compiled;
-  std::string hash;
-  try {
-    compiled.compile_result = entry.at("compile_result").get<std::string>();
-    compiled.wall_ns = entry.at("wall_ns").get<std::int64_t>();
-    hash = entry.at("artifact_hash").get<std::string>();
-    if (entry.contains("best_batch_sizes")) {
-      compiled.best_batch_sizes = entry["best_batch_sizes"].get<std::vector<std::int64_t>>();
-    }
-  } catch (const Json::exception& error) {
-    return data_loss(fmt::format("journal entry of compile: {}", error.what()));
+  const TypedObject members(entry, "the journal's entry of compile");
+  ASSIGN_OR_RETURN(compiled.compile_result, members.text("compile_result"));
+  ASSIGN_OR_RETURN(compiled.wall_ns, members.integer("wall_ns"));
+  ASSIGN_OR_RETURN(compiled.calibration_samples, members.count("calibration_samples"));
+  ASSIGN_OR_RETURN(const std::string hash, members.text("artifact_hash"));
+  if (members.has("best_batch_sizes")) {
+    ASSIGN_OR_RETURN(compiled.best_batch_sizes, members.integers("best_batch_sizes"));
   }
   const Json returned = Json::parse(compiled.compile_result, nullptr, /*allow_exceptions=*/false);
   ASSIGN_OR_RETURN(compiled.parsed, workload::compile_result_from_backend(returned, hardware_type));
@@ -54,17 +54,14 @@ Json pass_journal_json(const PassResult& pass) {
 
 Result<PassResult> pass_from_journal(const Json& entry) {
   PassResult pass;
-  try {
-    pass.loaded_batch_size = entry.at("loaded_batch_size").get<std::int64_t>();
-    pass.samples = entry.at("samples").get<std::uint64_t>();
-    pass.padded_samples = entry.at("padded_samples").get<std::uint64_t>();
-    pass.wall_ns = entry.at("wall_ns").get<std::int64_t>();
-    pass.backend_ns = entry.at("backend_ns").get<std::int64_t>();
-    pass.output_bytes_per_batch = entry.at("output_bytes_per_batch").get<std::uint64_t>();
-    pass.conversions = entry.at("conversions").get<std::string>();
-  } catch (const Json::exception& error) {
-    return data_loss(fmt::format("journal entry of accuracy: {}", error.what()));
-  }
+  const TypedObject members(entry, "the journal's entry of accuracy");
+  ASSIGN_OR_RETURN(pass.loaded_batch_size, members.integer("loaded_batch_size"));
+  ASSIGN_OR_RETURN(pass.samples, members.count("samples"));
+  ASSIGN_OR_RETURN(pass.padded_samples, members.count("padded_samples"));
+  ASSIGN_OR_RETURN(pass.wall_ns, members.integer("wall_ns"));
+  ASSIGN_OR_RETURN(pass.backend_ns, members.integer("backend_ns"));
+  ASSIGN_OR_RETURN(pass.output_bytes_per_batch, members.count("output_bytes_per_batch"));
+  ASSIGN_OR_RETURN(pass.conversions, members.text("conversions"));
   if (pass.loaded_batch_size < 1) return data_loss("journal entry of accuracy: no batch size");
   return pass;
 }

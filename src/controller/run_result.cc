@@ -21,18 +21,8 @@ Json texts(const std::vector<std::string>& list) {
   return json;
 }
 
-const char* policy_text(host::WorkerPolicy policy) {
-  switch (policy) {
-    case host::WorkerPolicy::kPerRow:
-      return "a worker per row";
-    case host::WorkerPolicy::kPerRun:
-      return "a worker per run";
-    case host::WorkerPolicy::kPerPhase:
-      break;
-  }
-  return "a worker per phase, and per round of a row";
-}
-
+// What was done, whatever the manifest declares.
+constexpr const char* kWorkerPolicy = "a worker per phase, and per round of a row";
 constexpr const char* kTimedRegion =
     "from host buffers in to host buffers out; conversion between data types at the boundary is "
     "inside and shown apart";
@@ -117,7 +107,7 @@ Json EvaluationRun::provenance() const {
               {"host", report::host_facts()},
               {"toolchain", toolchain},
               {"seeds", {{"run", setup_.plan.request.seed}}},
-              {"worker_policy", policy_text(setup_.manifest.worker_policy)},
+              {"worker_policy", kWorkerPolicy},
               {"timed_region", kTimedRegion},
               {"clock", "CLOCK_MONOTONIC"}};
 }

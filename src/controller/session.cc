@@ -5,6 +5,8 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "controller/typed_object.h"
+
 namespace assay::controller {
 namespace {
 
@@ -14,16 +16,18 @@ constexpr std::chrono::seconds kShareTimeout{60};
 
 Result<LoadedModel> read_loaded(const Json& answer) {
   LoadedModel model;
-  try {
-    model.batch_size = answer.at("loaded_batch_size").get<std::int64_t>();
-    model.load_ns = answer.at("load_ns").get<std::int64_t>();
-    model.any_number_of_calls = answer.at("thread_rule").get<std::string>() == "any";
-    model.qs_mode_supported = answer.at("qs_mode_supported").get<bool>();
-    model.conversions = answer.at("conversions").dump();
-    ASSIGN_OR_RETURN(model.outputs, worker::specs_from_json(answer.at("outputs")));
-  } catch (const Json::exception& error) {
-    return data_loss(fmt::format("the worker's answer to load: {}", error.what()));
-  }
+  const TypedObject members(answer, "the worker's answer to load");
+  ASSIGN_OR_RETURN(model.batch_size, members.integer("loaded_batch_size"));
+  ASSIGN_OR_RETURN(model.load_ns, members.integer("load_ns"));
+  ASSIGN_OR_RETURN(const std::string thread_rule, members.text("thread_rule"));
+  model.any_number_of_calls = thread_rule == "any";
+  ASSIGN_OR_RETURN(model.qs_mode_supported, members.flag("qs_mode_supported"));
+  RETURN_IF_ERROR(members.list("conversions").status());
+  model.conversions = answer["conversions"].dump();
+  RETURN_IF_ERROR(members.list("inputs").status());
+  ASSIGN_OR_RETURN(model.inputs, worker::specs_from_json(answer["inputs"]));
+  RETURN_IF_ERROR(members.list("outputs").status());
+  ASSIGN_OR_RETURN(model.outputs, worker::specs_from_json(answer["outputs"]));
   if (model.batch_size < 1) {
     return internal_error(
         fmt::format("the backend says that it loaded batch size {}", model.batch_size));

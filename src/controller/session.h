@@ -41,6 +41,7 @@ struct LoadedModel {
   std::int64_t load_ns = 0;
   bool any_number_of_calls = false;
   bool qs_mode_supported = false;
+  std::vector<TensorSpec> inputs;   // as the backend declares them; free dimensions are -1
   std::vector<TensorSpec> outputs;  // as the caller gets them; free dimensions are -1
   std::string conversions;          // JSON text: dtypes converted at the boundary
 };
@@ -48,8 +49,8 @@ struct LoadedModel {
 // One worker with one backend opened in it. One thread at a time.
 class Session {
  public:
-  // Starts a worker for `phase` (which names its log) and opens the backend. When that fails
-  // `end` says how.
+  // Starts a worker for `phase` (which names its log) and opens the backend. When that fails `end`
+  // says how.
   static Result<Session> start(const SessionSettings& settings, const host::Manifest& manifest,
                                const std::string& phase, worker::PhaseEnd& end);
   Session(Session&&) = default;

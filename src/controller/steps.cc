@@ -10,7 +10,9 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/hash.h"
-#include "controller/inference_pass.h"
+#include "controller/compile_events.h"
+#include "controller/loaded_libraries.h"
+#include "controller/typed_object.h"
 
 namespace assay::controller {
 namespace fs = std::filesystem;
@@ -19,31 +21,33 @@ namespace {
 constexpr std::chrono::seconds kProbeTimeout{60};
 constexpr std::chrono::seconds kProfileTimeout{60};
 
-std::vector<std::string> device_names(const Json& probe) {
+Result<std::vector<std::string>> device_names(const TypedObject& probe) {
   std::vector<std::string> names;
-  if (!probe.is_object()) return names;
-  for (const Json& device : probe.value("devices", Json::array())) {
-    names.push_back(fmt::format("{}: {}", device.value("id", 0), device.value("name", "")));
+  if (!probe.has("devices")) return names;
+  ASSIGN_OR_RETURN(const std::vector<TypedObject> devices, probe.list("devices"));
+  for (const TypedObject& device : devices) {
+    ASSIGN_OR_RETURN(const std::int64_t id, device.integer("id"));
+    ASSIGN_OR_RETURN(const std::string name, device.text("name"));
+    names.push_back(fmt::format("{}: {}", id, name));
   }
   return names;
 }
 
 Status read_probe(const Json& answer, ProbeFacts& facts) {
-  try {
-    facts.version = answer.at("version").get<std::string>();
-    facts.interface_version = answer.at("interface_version").get<std::string>();
-    facts.hardware_type = answer.at("hardware_type").get<std::string>();
-    facts.need_reload = answer.at("need_reload").get<bool>();
-    facts.need_quant = answer.at("need_quant").get<bool>();
-    facts.probe = JsonValue(answer.at("probe"));
-  } catch (const Json::exception& error) {
-    return data_loss(fmt::format("the worker's answer to probe: {}", error.what()));
-  }
-  facts.devices = device_names(*facts.probe);
-  if (facts.probe->is_object() && !facts.probe->value("available", true)) {
-    return unavailable(facts.probe->value("reason", "the backend says it is not available"));
-  }
-  return ok_status();
+  const TypedObject members(answer, "the worker's answer to probe");
+  ASSIGN_OR_RETURN(facts.version, members.text("version"));
+  ASSIGN_OR_RETURN(facts.interface_version, members.text("interface_version"));
+  ASSIGN_OR_RETURN(facts.hardware_type, members.text("hardware_type"));
+  ASSIGN_OR_RETURN(facts.need_reload, members.flag("need_reload"));
+  ASSIGN_OR_RETURN(facts.need_quant, members.flag("need_quant"));
+  if (!members.has("probe")) return ok_status();
+  ASSIGN_OR_RETURN(const TypedObject probe, members.object("probe"));
+  facts.probe = JsonValue(answer["probe"]);
+  ASSIGN_OR_RETURN(facts.devices, device_names(probe));
+  ASSIGN_OR_RETURN(const bool available, probe.flag("available"));
+  if (available) return ok_status();
+  ASSIGN_OR_RETURN(const std::string reason, probe.text("reason"));
+  return unavailable(reason.empty() ? "the backend says it is not available" : reason);
 }
 
 Status make_empty_folder(const fs::path& folder) {
@@ -53,62 +57,29 @@ Status make_empty_folder(const fs::path& folder) {
   return error ? errno_status(error.value(), "cannot make " + quoted(folder)) : ok_status();
 }
 
-// Serves calibration samples into one shared slot, one at a time, as the worker asks.
-class CalibrationFeed {
- public:
-  explicit CalibrationFeed(const dataset::Dataset& dataset) : dataset_(&dataset) {
-    layout_.inputs.assign(dataset.specs().begin(), dataset.specs().end());
-    layout_.input_slots = 1;
-  }
-
-  Status open() {
-    ASSIGN_OR_RETURN(const std::size_t bytes, worker::input_slot_bytes(layout_.inputs));
-    ASSIGN_OR_RETURN(memory_, worker::SharedMemory::create(bytes));
-    return ok_status();
-  }
-
-  Json description(bool disjoint) const {
-    return Json{{"count", dataset_->size()},
-                {"disjoint", disjoint},
-                {"bytes", memory_.bytes().size()},
-                {"inputs", worker::to_json(layout_.inputs)}};
-  }
-  int fd() const { return memory_.fd(); }
-
-  Json on_event(const Json& event) {
-    if (event.value("event", "") != "calibration") return Json::object();
-    const std::vector<dataset::BatchBuffers> buffers = slot_buffers(layout_, memory_.bytes());
-    const Status status = dataset_->read(event.value("index", std::size_t{0}), buffers.front());
-    return status.ok() ? Json::object() : Json{{"error", status.to_string()}};
-  }
-
- private:
-  const dataset::Dataset* dataset_;
-  worker::ArenaLayout layout_;
-  worker::SharedMemory memory_;
-};
-
-Status compile_in(Session& session, const CompileRequest& request, Compiled& compiled) {
+Status compile_in(Session& session, const CompileRequest& request, RunObserver& observer,
+                  Compiled& compiled) {
   ASSIGN_OR_RETURN(const Json best,
                    session.call("best_batch_size", Json::object(), kProfileTimeout));
-  if (best.contains("batch_sizes") && best["batch_sizes"].is_array()) {
-    compiled.best_batch_sizes = best["batch_sizes"].get<std::vector<std::int64_t>>();
+  if (const TypedObject members(best, "the worker's answer to best_batch_size");
+      members.has("batch_sizes")) {
+    ASSIGN_OR_RETURN(compiled.best_batch_sizes, members.integers("batch_sizes"));
   }
   Json arguments{{"configs", request.configs},
                  {"artifact_folder", request.artifact_folder.string()}};
-  std::optional<CalibrationFeed> feed;
+  CompileEvents events(request.calibration, observer);
+  RETURN_IF_ERROR(events.open());
   if (request.calibration != nullptr) {
-    feed.emplace(*request.calibration);
-    RETURN_IF_ERROR(feed->open());
-    arguments["calibration"] = feed->description(request.calibration_disjoint);
-    session.client().set_on_event([&feed](const Json& event) { return feed->on_event(event); });
+    arguments["calibration"] = events.description(request.calibration_disjoint);
   }
-  const Result<Json> answer =
-      session.call_unbounded("compile", std::move(arguments), feed ? feed->fd() : -1);
+  session.client().set_on_event([&events](const Json& event) { return events.on_event(event); });
+  const Result<Json> answer = session.call_unbounded("compile", std::move(arguments), events.fd());
   session.client().set_on_event(nullptr);
-  if (!answer.ok()) return answer.status();
-  compiled.compile_result = answer->value("result", "");
-  compiled.wall_ns = answer->value("wall_ns", std::int64_t{0});
+  RETURN_IF_ERROR(answer.status());
+  const TypedObject members(*answer, "the worker's answer to compile");
+  ASSIGN_OR_RETURN(compiled.compile_result, members.text("result"));
+  ASSIGN_OR_RETURN(compiled.wall_ns, members.integer("wall_ns"));
+  compiled.calibration_samples = events.samples_read();
   return ok_status();
 }
 
@@ -138,7 +109,7 @@ PhaseRecord run_in_session(const SessionSettings& settings, const host::Manifest
   const std::int64_t start_ns = now_ns();
   Result<Session> session = Session::start(settings, manifest, phase, record.end);
   if (session.ok()) {
-    record.end = session->finish(work(*session));
+    record.end = session->finish(guard_json([&] { return work(*session); }));
     record.peak_rss_bytes = session->peak_rss_bytes();
   }
   record.wall_ns = now_ns() - start_ns;
@@ -160,8 +131,8 @@ PhaseResult<ProbeFacts> probe_backend(const SessionSettings& settings,
   }
   ProbeFacts facts;
   const Result<Json> answer = session->call("probe", Json::object(), kProbeTimeout);
-  const Status status = answer.ok() ? read_probe(*answer, facts) : answer.status();
-  result.record.end = session->finish(status);
+  facts.runtime_libraries = loaded_libraries(session->client().pid());
+  result.record.end = session->finish(answer.ok() ? read_probe(*answer, facts) : answer.status());
   result.record.peak_rss_bytes = session->peak_rss_bytes();
   result.record.wall_ns = now_ns() - start_ns;
   if (result.record.end.ok()) result.value = std::move(facts);
@@ -175,7 +146,8 @@ PhaseResult<std::string> ask_profile(const SessionSettings& settings,
   result.record = run_in_session(settings, manifest, "profile", [&](Session& session) -> Status {
     ASSIGN_OR_RETURN(const Json answer,
                      session.call("interact_profile", Json{{"configs", configs}}, kProfileTimeout));
-    profile = answer.value("profile", "");
+    const TypedObject members(answer, "the worker's answer to interact_profile");
+    ASSIGN_OR_RETURN(profile, members.text("profile"));
     return ok_status();
   });
   if (result.record.end.ok()) result.value = std::move(profile);
@@ -193,8 +165,9 @@ PhaseResult<PreOptimized> pre_optimize(const SessionSettings& settings,
         ASSIGN_OR_RETURN(const Json answer,
                          session.call_unbounded("pre_optimize", Json{{"configs", configs},
                                                                      {"folder", folder.string()}}));
-        if (answer.contains("configs") && answer["configs"].is_string()) {
-          changed.configs = answer["configs"].get<std::string>();
+        const TypedObject members(answer, "the worker's answer to pre_optimize");
+        if (members.has("configs")) {
+          ASSIGN_OR_RETURN(changed.configs, members.text("configs"));
         }
         return ok_status();
       });
@@ -208,12 +181,27 @@ PhaseResult<Compiled> compile_model(const SessionSettings& settings, const host:
   Compiled compiled;
   result.record = run_in_session(settings, manifest, "compile", [&](Session& session) -> Status {
     session.set_tick([&observer] { observer.progress(0, 0, ""); });
-    RETURN_IF_ERROR(make_empty_folder(request.artifact_folder));
-    RETURN_IF_ERROR(compile_in(session, request, compiled));
-    return check_compiled(manifest, request, compiled);
+    return compile_in_session(session, manifest, request, observer, compiled);
   });
   if (result.record.end.ok()) result.value = std::move(compiled);
   return result;
+}
+
+Status compile_in_session(Session& session, const host::Manifest& manifest,
+                          const CompileRequest& request, RunObserver& observer,
+                          Compiled& compiled) {
+  RETURN_IF_ERROR(make_empty_folder(request.artifact_folder));
+  RETURN_IF_ERROR(compile_in(session, request, observer, compiled));
+  return check_compiled(manifest, request, compiled);
+}
+
+std::string declared_execution(const Json& compile_result) {
+  const TypedObject document(compile_result, "the compile result");
+  if (const Result<std::string> text = document.text("executed_precision"); text.ok()) return *text;
+  const Result<TypedObject> executed = document.object("executed_precision");
+  const Result<std::string> summary =
+      executed.ok() ? executed->text("summary") : Result<std::string>(executed.status());
+  return summary.ok() ? *summary : "";
 }
 
 Result<std::vector<ArtifactFile>> list_artifact(const fs::path& folder) {

@@ -25,6 +25,7 @@ struct ProbeFacts {
   std::string version;            // of the runtime, as the backend says
   std::string interface_version;  // of the boundary
   std::string hardware_type;
+  std::string runtime_libraries;  // hash over every shared library that the worker had loaded
   bool need_reload = false;
   bool need_quant = false;
   JsonValue probe;  // devices, driver and SDK versions; null when the backend has no probe
@@ -57,7 +58,8 @@ struct Compiled {
   workload::CompileResult parsed;
   std::filesystem::path artifact_folder;
   std::optional<std::vector<std::int64_t>> best_batch_sizes;
-  std::int64_t wall_ns = 0;  // of compile itself, in the worker
+  std::int64_t wall_ns = 0;               // of compile itself, in the worker
+  std::uint64_t calibration_samples = 0;  // that the backend read
   std::vector<ArtifactFile> files;
   std::string artifact_hash;  // over all files
 };
@@ -70,6 +72,15 @@ struct CompileRequest {
 };
 PhaseResult<Compiled> compile_model(const SessionSettings& settings, const host::Manifest& manifest,
                                     const CompileRequest& request, RunObserver& observer);
+
+// The same inside a session that goes on, as part of another phase. Ok when the backend says that
+// it succeeded and what it says holds.
+Status compile_in_session(Session& session, const host::Manifest& manifest,
+                          const CompileRequest& request, RunObserver& observer, Compiled& compiled);
+
+// What a backend declares that it computed in, from its compile result: "FP32", "INT8+FP32"; ""
+// when it says nothing.
+std::string declared_execution(const Json& compile_result);
 
 // Files of an artifact folder, sorted, with their hashes; and the hash over them.
 Result<std::vector<ArtifactFile>> list_artifact(const std::filesystem::path& folder);

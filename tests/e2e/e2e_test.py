@@ -10,7 +10,7 @@ import struct
 import subprocess
 import time
 
-from support import ASSAY, MODELS, ROOT, SHORT, Case, workers_of
+from support import ASSAY, MODELS, ROOT, SHORT, TEST_BACKENDS, Case, workers_of
 
 FASHION = ["--task", "fashion-mnist-cnn-onnx-fp32", "--hardware_type", "CPU"]
 FAULTY = ["--task", "fashion-mnist-cnn-onnx-fp32", "--hardware_type", "FAULTY"]
@@ -107,7 +107,83 @@ class FetchedTask(Case):
         self.assertEqual(result["performance"][0]["inputs"]["source"], "generated")
 
 
-class BadInput(Case):
+class NamedTask(Case):
+    """A root of its own with one task, so that its files can be anything."""
+
+    def task_folder(self, workload, model_info=None):
+        root = self.temp / "root"
+        for part in ("workloads", "model_zoo", "datasets"):
+            (root / part).mkdir(parents=True, exist_ok=True)
+        (root / "workloads" / "t.json").write_text(workload)
+        info = json.loads((ROOT / "model_zoo" / "fashion-mnist-cnn-onnx-fp32.json").read_text())
+        info["name"] = "m"
+        info.update(model_info or {})
+        (root / "model_zoo" / "m.json").write_text(json.dumps(info))
+        (root / "model_zoo" / "fashion_mnist_cnn.onnx").write_bytes(
+            (ROOT / "model_zoo" / "fashion_mnist_cnn.onnx").read_bytes())
+        return root
+
+    def run_task(self, workload, *arguments, hardware="CPU", model_info=None, **environment):
+        root = self.task_folder(workload, model_info)
+        if not (root / "datasets" / "fashion-mnist").exists():
+            (root / "datasets" / "fashion-mnist").symlink_to(ROOT / "datasets" / "fashion-mnist")
+        build = pathlib.Path(ASSAY).parent.parent
+        folders = f"{TEST_BACKENDS}:{build / 'backends'}"
+        return self.run_assay("--task", "t", "--hardware_type", hardware, *arguments,
+                              ASSAY_ROOT=str(root), ASSAY_BACKENDS=folders, **environment)
+
+
+class Criteria(NamedTask):
+    """What a workload asks for is judged, each by its own measured figure."""
+
+    def test_latency_and_rate_are_judged(self):
+        run = self.run_task(json.dumps({
+            "model": "m", "iterations": 20, "batch_sizes": [1],
+            "criteria": {"latency": {"p50_ms": 1e-6, "max_ms": 60000}, "min_qps": 1e12}}),
+            "--quick", "--data_percent", "1")
+        self.assert_complete(run)
+        found = {c["name"]: c for c in run.result["criteria"]}
+        self.assertEqual(found["performance"]["outcome"], "pass", found)
+        # A disturbed host excuses a figure beyond its bound, never lets it pass.
+        for name, wanted in (("latency_p50", "1e-06 ms"), ("min_qps", "1e+12 samples/s")):
+            self.assertIn(found[name]["outcome"], ("fail", "inconclusive"), found[name])
+            self.assertIn(wanted, found[name]["wanted"])
+            self.assertIn("batch size 1: ", found[name]["found"])
+        self.assertEqual(found["latency_max"]["outcome"], "pass")
+        self.assertNotEqual(run.result["verdict"], "pass")
+
+
+class Reports(Case):
+    def test_what_cannot_be_written_is_said_and_loses_nothing_else(self):
+        """result.json is in the way of itself: a folder of that name."""
+        (self.folder / "result.json").mkdir(parents=True)
+        run = self.assay("run", "--output", self.folder, *FASHION, "--compile_only", "--resume")
+        self.assertEqual(run.returncode, 4, run.stderr + run.stdout)
+        self.assertIn("result.json was not written", run.stdout)
+        self.assertIn("<html", (self.folder / "report.html").read_text())
+
+    def test_bytes_that_are_no_text_do_not_lose_the_result(self):
+        run = self.run_assay(*FAULTY, *SHORT, "--data_percent", "1", "--batch_sizes", "4",
+                             ASSAY_FAULT="compile:bytes")
+        self.assert_complete(run)
+        self.assertEqual(run.phase("compile")["outcome"], "crashed")
+        self.assertIn("\ufffd", run.phase("compile")["reason"])
+
+
+class ExactCounts(NamedTask):
+    def test_exact_iterations_are_exact(self):
+        """2 clients x 1 iteration are two calls, however many rounds a row usually has."""
+        run = self.run_task(json.dumps({"model": "m", "clients": 2, "iterations": 1,
+                                        "exact_iterations": True, "batch_sizes": [1],
+                                        "test_accuracy": False, "test_numeric": False}))
+        self.assert_complete(run)
+        row, = run.result["performance"]
+        self.assertEqual((len(row["rounds"]), row["samples"]), (1, 2))
+        self.assertTrue(row["valid"], row["reasons"])
+        self.assertTrue(any("too few calls" in note for note in row["notes"]), row["notes"])
+
+
+class BadInput(NamedTask):
     """Each gives one clear message, exit code 2, and leaves nothing."""
 
     def test_unknown_task_names_the_nearest(self):
@@ -133,6 +209,28 @@ class BadInput(Case):
             with self.subTest(text):
                 self.assert_refused(self.run_assay(*FASHION, f"--data_percent={text}"), "1", "100")
 
+    def test_bounds(self):
+        for option, words in (("--clients=4097", ["--clients", "1 to 4096"]),
+                              ("--iterations=1000000001", ["--iterations", "1 to 1000000000"]),
+                              ("--timeout=1e300", ["--timeout", "86400"]),
+                              ("--timeout=86401", ["--timeout", "86400"])):
+            with self.subTest(option):
+                self.assert_refused(self.run_assay(*FASHION, option), *words)
+
+    def test_the_default_output_leaves_no_folders(self):
+        run = self.assay("run", *FASHION, "--set", "graph_optimization=wat")
+        self.assertEqual(run.returncode, 2, run.stderr)
+        self.assertFalse((self.temp / "results").exists())
+
+    def test_names_that_no_file_can_have(self):
+        for option in ("--model", "--output", "--answers"):
+            with self.subTest(option):
+                more = [] if option == "--model" else ["--task", "fashion-mnist-cnn-onnx-fp32"]
+                run = self.assay("run", "--hardware_type", "CPU", *more, option,
+                                 str(self.temp / ("x" * 300)))
+                self.assertEqual(run.returncode, 2, run.stderr)
+                self.assertIn("x" * 50, run.stderr)
+
     def test_models(self):
         broken = self.temp / "brökén model.onnx"
         broken.write_bytes((ROOT / "model_zoo" / "fashion_mnist_cnn.onnx").read_bytes()[:5000])
@@ -155,20 +253,6 @@ class BadInput(Case):
         plain.write_text("x")
         refused = self.run_assay(*FASHION, folder=plain / "sub")
         self.assertEqual(refused.code, 2, refused.err)
-
-    def task_folder(self, workload, model_info=None):
-        """A root of its own with one task, so that files can be wrong."""
-        root = self.temp / "root"
-        for part in ("workloads", "model_zoo", "datasets"):
-            (root / part).mkdir(parents=True, exist_ok=True)
-        (root / "workloads" / "t.json").write_text(workload)
-        info = json.loads((ROOT / "model_zoo" / "fashion-mnist-cnn-onnx-fp32.json").read_text())
-        info["name"] = "m"
-        info.update(model_info or {})
-        (root / "model_zoo" / "m.json").write_text(json.dumps(info))
-        (root / "model_zoo" / "fashion_mnist_cnn.onnx").write_bytes(
-            (ROOT / "model_zoo" / "fashion_mnist_cnn.onnx").read_bytes())
-        return root
 
     def refuse(self, workload, *words, model_info=None):
         root = self.task_folder(workload, model_info)
@@ -282,7 +366,7 @@ class BadInput(Case):
                 self.assert_refused(self.run_assay(*FASHION, f"{option}={value}"), option)
 
 
-class Faults(Case):
+class Faults(NamedTask):
     """Nothing that a backend does loses the report or stops the rest."""
 
     def evaluate(self, fault, *more):
@@ -343,12 +427,38 @@ class Faults(Case):
         self.assertGreater(run.result["numeric"][0]["nonfinite_mismatches"], 0)
 
     def test_failing_calls_make_the_row_invalid_and_are_counted(self):
-        run = self.run_assay(*FAULTY, *SHORT, "--data_percent", "1", "--batch_sizes", "4",
-                             "--timeout", "60", ASSAY_FAULT="infer:every_5th")
+        # All samples are one batch, so that the accuracy run's one call does not fail; the timed
+        # window's 30 calls are all kept, the three that fail among them.
+        run = self.run_task(json.dumps({"model": "m", "iterations": 30, "exact_iterations": True,
+                                        "batch_sizes": [256]}),
+                            "--quick", "--iterations", "30", "--data_percent", "1",
+                            hardware="FAULTY", ASSAY_FAULT="infer:every_10th", ASSAY_FAULT_MS="20")
         self.assert_complete(run)
-        for row in run.result["performance"]:
-            self.assertFalse(row["valid"])
-            self.assertIsNone(row["qps"])
+        self.assertEqual(run.phase("accuracy")["outcome"], "ok", run.result["phases"])
+        self.assertEqual(run.phase("performance")["outcome"], "ok", run.result["phases"])
+        row, = run.result["performance"]
+        self.assertFalse(row["valid"])
+        self.assertEqual(row["samples"], 27)
+        self.assertGreaterEqual(row["failures"], 3)
+        self.assertTrue(any("3 of 30 queries failed" in reason and "call fails on demand" in reason
+                            for reason in row["reasons"]), row["reasons"])
+        self.assertGreater(row["outputs_checked"]["checked"], 0)
+        self.assertEqual(row["outputs_checked"]["differing"], 0)
+        self.assertEqual(run.code, 1)
+
+    def test_a_round_that_is_lost_makes_the_row_invalid(self):
+        """SIGKILL in the second of three rounds: the first does not stand for the row."""
+        process = subprocess.Popen([ASSAY, "run", "--output", str(self.folder), *FASHION,
+                                    "--iterations", "2", "--data_percent", "1", "--batch_sizes",
+                                    "4"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                                   env=self.environment())
+        os.kill(self.wait_for_worker(process, "performance-b4-r1"), signal.SIGKILL)
+        out, err = process.communicate(timeout=300)
+        self.assertEqual(process.returncode, 3, out + err)
+        row, = json.loads((self.folder / "result.json").read_text())["performance"]
+        self.assertFalse(row["valid"])
+        self.assertTrue(any(reason.startswith("round 2 crashed") for reason in row["reasons"]),
+                        row["reasons"])
 
     def test_close_belongs_to_its_phase(self):
         for what, outcome, words in (("segfault", "crashed", "SIGSEGV"),
@@ -516,6 +626,48 @@ class Resume(Case):
             self.assertTrue(again.phase(name)["cached"], name)
         self.assertEqual(again.result["accuracy"], first.result["accuracy"])
 
+    def test_measured_rows_are_not_repeated(self):
+        """Nothing but how the run is made differs: --resume, --timeout and --strict."""
+        options = [*FASHION, *SHORT, "--batch_sizes", "1,8"]
+        first = self.run_assay(*options)
+        self.assert_complete(first)
+        performance = [c for c in first.result["criteria"] if c["name"] == "performance"][0]
+        if performance["outcome"] != "pass":
+            self.skipTest(f"the machine voided a row: {performance}")
+        again = self.run_assay(*options, "--resume", "--timeout", "500", "--strict")
+        self.assert_complete(again)
+        rows = [p for p in again.result["phases"] if p["name"] == "performance"]
+        self.assertEqual([row["cached"] for row in rows], [True, True])
+        self.assertEqual(again.result["performance"], first.result["performance"])
+        self.assertEqual(again.result["criteria"], first.result["criteria"])
+        longer = self.run_assay(*FASHION, "--quick", "--iterations", "3", "--batch_sizes", "1,8",
+                                "--resume")
+        self.assertFalse(longer.phase("performance")["cached"])
+
+    def test_another_share_of_the_data_is_run_again(self):
+        self.run_assay(*FASHION, *SHORT, "--data_percent", "5", "--batch_sizes", "8")
+        again = self.run_assay(*FASHION, *SHORT, "--data_percent", "6", "--batch_sizes", "8",
+                               "--resume")
+        self.assertFalse(again.phase("accuracy")["cached"])
+        self.assertFalse(again.phase("performance")["cached"])
+
+    def test_a_journal_of_another_form_is_not_believed(self):
+        first = self.run_assay(*FASHION, *SHORT, "--batch_sizes", "8")
+        self.assert_complete(first)
+        journal = self.folder / "journal.jsonl"
+        lines = []
+        for line in journal.read_text().splitlines():
+            entry = json.loads(line)
+            entry["result"] = {"rows": "none", "harness": 3, "criterion": []} \
+                if entry["step"] == "performance" else {"wall_ns": "long"}
+            lines.append(json.dumps(entry))
+        journal.write_text("\n".join(lines + ['{"step": 1, "key": [], "result": {}}']) + "\n")
+        again = self.run_assay(*FASHION, *SHORT, "--batch_sizes", "8", "--resume")
+        self.assert_complete(again)
+        for phase in again.result["phases"]:
+            self.assertIn(phase["outcome"], ("ok", "skipped"), phase)
+            self.assertFalse(phase["cached"] and phase["name"] != "reference", phase)
+
     def test_changed_options_are_run_again(self):
         self.run_assay(*FASHION, *SHORT)
         again = self.run_assay(*FASHION, *SHORT, "--resume", "--set", "intra_op_threads=1")
@@ -540,6 +692,7 @@ class OwnModel(Case):
         run = self.run_assay(*FASHION, "--compile_only")
         self.assert_complete(run)
         self.assertEqual(run.code, 0)
+        self.assertEqual(run.result["verdict"], "inconclusive")  # nothing was decided
         self.assertEqual(run.phase("compile")["outcome"], "ok")
         self.assertEqual(run.result["performance"], [])
 
@@ -563,6 +716,47 @@ class DefaultOutput(Case):
         run = self.assay("run", "--task", "no-such-task", "--hardware_type", "CPU")
         self.assertEqual(run.returncode, 2)
         self.assertEqual(list(self.temp.iterdir()), [])
+
+
+class OutputShapes(NamedTask):
+    """Outputs whose shapes are not the batch's."""
+
+    def test_an_output_whose_first_axis_is_not_the_batch_is_not_cut(self):
+        run = self.run_assay("--model", MODELS / "dynamic_output.onnx", "--hardware_type", "CPU",
+                             *SHORT, "--batch_sizes", "2")
+        self.assert_complete(run)
+        self.assertEqual(run.phase("reference")["outcome"], "failed")
+        self.assertIn("--batch_sizes 1", run.phase("reference")["reason"])
+        self.assertEqual(run.phase("performance")["outcome"], "ok", run.result["phases"])
+        self.assertEqual(run.result["performance"][0]["failures"], 0)
+
+    def test_with_a_batch_of_one_a_sample_is_the_whole_output(self):
+        run = self.run_assay("--model", MODELS / "dynamic_output.onnx", "--hardware_type", "CPU",
+                             *SHORT, "--batch_sizes", "1")
+        self.assert_complete(run)
+        for phase in run.result["phases"]:
+            self.assertIn(phase["outcome"], ("ok", "skipped"), phase)
+        self.assertEqual(run.result["numeric"][0]["shape"], [2, 4])
+
+    def test_free_dimensions_without_an_accuracy_run_before(self):
+        """[2, found] for a batch of 64 is larger than the declaration lets expect."""
+        root = self.task_folder(json.dumps({"model": "d", "test_accuracy": False,
+                                            "test_numeric": False, "batch_sizes": [64],
+                                            "iterations": 2}))
+        (root / "model_zoo" / "dynamic_output.onnx").write_bytes(
+            (MODELS / "dynamic_output.onnx").read_bytes())
+        (root / "model_zoo" / "d.json").write_text(json.dumps({
+            "name": "d", "model_path": "dynamic_output.onnx", "framework": "Onnx",
+            "framework_version": "1.0", "model_format": "onnx", "model_precision": "FP32",
+            "inputs": "x", "outputs": "y", "input_shape": {"x": [1, 4]}, "input_type": "FLOAT32",
+            "dataset_name": None}))
+        build = pathlib.Path(ASSAY).parent.parent / "backends"
+        run = self.run_assay("--task", "t", "--hardware_type", "CPU", "--quick",
+                             ASSAY_ROOT=str(root), ASSAY_BACKENDS=str(build))
+        self.assert_complete(run)
+        self.assertEqual(run.phase("performance")["outcome"], "ok", run.result["phases"])
+        row, = run.result["performance"]
+        self.assertEqual((row["batch_size"], row["failures"]), (64, 0), row["reasons"])
 
 
 class RawRecords(Case):

@@ -6,9 +6,11 @@
 //          child_eats_memory  daemon (leaves a process behind)  mumble (dies with a log of bytes
 //          that are no text)
 //          and in compile only: chatter (reports progress without end)
+//          bytes (writes what is no text to its log and exits)
 //          and in infer only: wrong_shape wrong_bytes wrong_dtype wrong_name twice no_output nan
-//          every_5th (fails) stale (output not written)
-// "slow" takes ASSAY_FAULT_MS milliseconds more (default 50).
+//          every_<N>th (fails) stale (output not written)
+// "slow" takes ASSAY_FAULT_MS milliseconds more (default 50), and so does every call of every_<N>th
+// when it is set.
 //
 // It runs any model: inputs are those of model_info (else x: FLOAT32 [?,4]), outputs its names
 // (else y), each FLOAT32 [?, interact_info.classes (10)]. Element k of a sample's output is
@@ -91,6 +93,11 @@ void segfault() {
   *reinterpret_cast<volatile int*>(nowhere) = 1;
 }
 
+[[noreturn]] void write_bytes_and_exit() {
+  std::fputs("no text: \xff\xfe", stderr);
+  std::exit(3);
+}
+
 // What is to go wrong, and where.
 class Fault {
  public:
@@ -122,6 +129,7 @@ class Fault {
     if (what == "hang") hang();
     if (what == "exit0") std::exit(0);
     if (what == "exit3") std::exit(3);
+    if (what == "bytes") write_bytes_and_exit();
     if (what == "eat_memory") eat_memory();
     if (what == "child_eats_memory") child_eats_memory();
     if (what == "daemon") leave_daemon();
@@ -210,6 +218,13 @@ backend::Signature signature_of(const backend::Document& configs) {
   return signature;
 }
 
+// N of "every_<N>th"; 0 for anything else.
+std::uint64_t fails_every(std::string_view what) {
+  constexpr std::string_view kPrefix = "every_";
+  if (!what.starts_with(kPrefix) || !what.ends_with("th")) return 0;
+  return std::stoull(std::string(what.substr(kPrefix.size())));
+}
+
 class RuntimeBackendFaulty : public backend::RuntimeBackend {
  public:
   std::string version() override { return "faulty 1"; }
@@ -230,8 +245,9 @@ class RuntimeBackendFaulty : public backend::RuntimeBackend {
   void predict(const backend::Inputs& inputs, backend::Outputs& outputs) override {
     fault_.strike("infer");
     const std::string_view what = fault_.what("infer");
-    if (what == "every_5th" && ++calls_ % 5 == 0) {
-      throw backend::Error(ASSAY_UNAVAILABLE, "every fifth call fails");
+    if (const std::uint64_t n = fails_every(what); n > 0) {
+      if (!environment("ASSAY_FAULT_MS").empty()) slow();
+      if (++calls_ % n == 0) throw backend::Error(ASSAY_UNAVAILABLE, "call fails on demand");
     }
     const backend::Tensor first = inputs[0];
     const std::int64_t batch = first.dim(0);
