@@ -125,7 +125,7 @@ PhaseRecord EvaluationRun::run_pass() {
         ASSIGN_OR_RETURN(pass_, run_inference_pass(session, request, *environment_->observer));
         return ok_status();
       });
-  if (pass_) note_in_journal("accuracy", key, pass_journal_json(*pass_));
+  if (pass_ && record.end.ok()) note_in_journal("accuracy", key, pass_journal_json(*pass_));
   return record;
 }
 

@@ -182,7 +182,9 @@ void EvaluationRun::run_compile() {
   PhaseResult<Compiled> compiled =
       compile_model(session_, setup_.manifest, compile_request(), *environment_->observer);
   if (compiled.value) {
-    note_in_journal("compile", key, compiled_journal_json(*compiled.value, compiled.record));
+    if (compiled.record.end.ok()) {
+      note_in_journal("compile", key, compiled_journal_json(*compiled.value, compiled.record));
+    }
     take_compiled(std::move(*compiled.value), compiled.record);
   }
   finish(std::move(compiled.record));

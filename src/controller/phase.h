@@ -19,7 +19,8 @@ struct PhaseRecord {
   bool cached = false;
 };
 
-// What a phase came to: a value when it ended ok, and always the record.
+// What a phase came to: a value when its work was done, though its backend may have crashed in
+// close afterwards, and always the record.
 template <typename T>
 struct PhaseResult {
   PhaseRecord record;

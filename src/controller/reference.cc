@@ -115,11 +115,12 @@ PhaseResult<Reference> make_reference(const SessionSettings& settings,
         pass.identity = identity_of(request);
         const Result<PassResult> passed = run_inference_pass(session, pass, observer);
         if (!passed.ok()) return passed.status();
-        return write_file_atomic(note, reference.executed_precision);
+        RETURN_IF_ERROR(write_file_atomic(note, reference.executed_precision));
+        result.value = std::move(reference);
+        return ok_status();
       });
   std::error_code ignored;
   fs::remove_all(request.work_folder, ignored);
-  if (result.record.end.ok()) result.value = std::move(reference);
   return result;
 }
 

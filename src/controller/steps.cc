@@ -132,25 +132,24 @@ PhaseResult<ProbeFacts> probe_backend(const SessionSettings& settings,
   ProbeFacts facts;
   const Result<Json> answer = session->call("probe", Json::object(), kProbeTimeout);
   facts.runtime_libraries = loaded_libraries(session->client().pid());
-  result.record.end = session->finish(answer.ok() ? read_probe(*answer, facts) : answer.status());
+  const Status status = answer.ok() ? read_probe(*answer, facts) : answer.status();
+  result.record.end = session->finish(status);
   result.record.peak_rss_bytes = session->peak_rss_bytes();
   result.record.wall_ns = now_ns() - start_ns;
-  if (result.record.end.ok()) result.value = std::move(facts);
+  if (status.ok()) result.value = std::move(facts);
   return result;
 }
 
 PhaseResult<std::string> ask_profile(const SessionSettings& settings,
                                      const host::Manifest& manifest, const std::string& configs) {
   PhaseResult<std::string> result;
-  std::string profile;
   result.record = run_in_session(settings, manifest, "profile", [&](Session& session) -> Status {
     ASSIGN_OR_RETURN(const Json answer,
                      session.call("interact_profile", Json{{"configs", configs}}, kProfileTimeout));
     const TypedObject members(answer, "the worker's answer to interact_profile");
-    ASSIGN_OR_RETURN(profile, members.text("profile"));
+    ASSIGN_OR_RETURN(result.value, members.text("profile"));
     return ok_status();
   });
-  if (result.record.end.ok()) result.value = std::move(profile);
   return result;
 }
 
@@ -158,32 +157,33 @@ PhaseResult<PreOptimized> pre_optimize(const SessionSettings& settings,
                                        const host::Manifest& manifest, const std::string& configs,
                                        const fs::path& folder) {
   PhaseResult<PreOptimized> result;
-  PreOptimized changed;
   result.record =
       run_in_session(settings, manifest, "pre_optimize", [&](Session& session) -> Status {
         RETURN_IF_ERROR(make_empty_folder(folder));
         ASSIGN_OR_RETURN(const Json answer,
                          session.call_unbounded("pre_optimize", Json{{"configs", configs},
                                                                      {"folder", folder.string()}}));
+        PreOptimized changed;
         const TypedObject members(answer, "the worker's answer to pre_optimize");
         if (members.has("configs")) {
           ASSIGN_OR_RETURN(changed.configs, members.text("configs"));
         }
+        result.value = std::move(changed);
         return ok_status();
       });
-  if (result.record.end.ok()) result.value = std::move(changed);
   return result;
 }
 
 PhaseResult<Compiled> compile_model(const SessionSettings& settings, const host::Manifest& manifest,
                                     const CompileRequest& request, RunObserver& observer) {
   PhaseResult<Compiled> result;
-  Compiled compiled;
   result.record = run_in_session(settings, manifest, "compile", [&](Session& session) -> Status {
     session.set_tick([&observer] { observer.progress(0, 0, ""); });
-    return compile_in_session(session, manifest, request, observer, compiled);
+    Compiled compiled;
+    RETURN_IF_ERROR(compile_in_session(session, manifest, request, observer, compiled));
+    result.value = std::move(compiled);
+    return ok_status();
   });
-  if (result.record.end.ok()) result.value = std::move(compiled);
   return result;
 }
 
