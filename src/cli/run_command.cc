@@ -117,7 +117,9 @@ void add_options(CLI::App& app, Options& options) {
   app.add_option("--timeout", options.timeout_s, "Seconds that a phase's call may take");
   app.add_option("--stability", request.stability,
                  "Budget of the stability matrix: quick, standard, deep, or AXIS=N,... [quick]");
-  app.add_option("--seed", request.seed, "Of everything random")->capture_default_str();
+  app.add_option("--seed", request.seed, "Of everything random")
+      ->capture_default_str()
+      ->check(CLI::NonNegativeNumber);  // "-1" would become the largest number
   app.add_flag("--interactive", request.interactive, "Ask the backend's questions in dialogs");
   app.add_flag("--compile_only", request.compile_only, "Stop after compiling");
   app.add_flag("--quick", request.quick, "A first answer in about a minute");
