@@ -331,7 +331,7 @@ class BadInput(NamedTask):
                 shutil.rmtree(root)
 
     def test_output_folder_that_cannot_be(self):
-        """Too long a name, a place that takes no files, and one where no file may grow."""
+        """Too long a name, a place that takes no files, and no room for any file."""
         for folder, words in ((self.temp / ("x" * 300), ["name"]), (pathlib.Path("/proc/x"), [])):
             with self.subTest(str(folder)[:20]):
                 run = self.run_assay(*FASHION, folder=folder)
@@ -344,7 +344,7 @@ class BadInput(NamedTask):
             capture_output=True, text=True, env=self.environment(), cwd=self.temp, timeout=60,
             preexec_fn=lambda: signal.signal(signal.SIGXFSZ, signal.SIG_IGN))
         self.assertEqual(process.returncode, 2, process.stderr)
-        self.assertIn("full", process.stderr)
+        self.assertIn("File too large", process.stderr)
         self.assertFalse(full.exists())
 
     def test_paths_that_are_no_text(self):
@@ -369,9 +369,9 @@ class BadInput(NamedTask):
 class Faults(NamedTask):
     """Nothing that a backend does loses the report or stops the rest."""
 
-    def evaluate(self, fault, *more):
+    def evaluate(self, fault, *more, timeout=20):
         run = self.run_assay(*FAULTY, *SHORT, "--data_percent", "1", "--batch_sizes", "4",
-                             "--timeout", "20", *more, ASSAY_FAULT=fault)
+                             "--timeout", timeout, *more, ASSAY_FAULT=fault)
         self.assert_complete(run)
         self.assertEqual([p["name"] for p in run.result["phases"]][:4], PHASES[:4])
         return run
@@ -467,7 +467,7 @@ class Faults(NamedTask):
                                      ("hang", "timed_out", "")):
             with self.subTest(what):
                 self.folder = self.temp / f"close-{what}"
-                run = self.evaluate(f"close:{what}", "--timeout", "5")
+                run = self.evaluate(f"close:{what}", timeout=5)
                 for name in ("accuracy", "performance"):
                     entry = run.phase(name)
                     self.assertEqual(entry["outcome"], outcome, entry)
@@ -483,7 +483,7 @@ class Faults(NamedTask):
         self.assertIn("\ufffd", run.phase("accuracy")["reason"])
 
     def test_talking_all_the_time_does_not_beat_the_timeout(self):
-        run = self.evaluate("compile:chatter", "--timeout", "2")
+        run = self.evaluate("compile:chatter", timeout=2)
         self.assertEqual(run.phase("compile")["outcome"], "timed_out")
 
     def test_memory_is_limited(self):

@@ -25,9 +25,11 @@ class Run:
         self.out = process.stdout
         self.err = process.stderr
         self.folder = folder
-        path = folder / "result.json"
-        self.result = json.loads(path.read_text(), parse_constant=self.refuse) \
-            if path.exists() else None
+        try:
+            text = (folder / "result.json").read_text()
+        except OSError:
+            text = None
+        self.result = text and json.loads(text, parse_constant=self.refuse)
 
     @staticmethod
     def refuse(token):
