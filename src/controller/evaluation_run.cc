@@ -1,5 +1,6 @@
 #include "controller/evaluation_run.h"
 
+#include <fmt/format.h>
 #include <unistd.h>
 
 #include <nlohmann/json.hpp>
@@ -196,6 +197,10 @@ void EvaluationRun::take_compiled(Compiled compiled, const PhaseRecord& record) 
   compile_json_ = JsonValue(compile_json(*compiled_, record));
   if (calibrated_on_evaluation_data()) {
     notes_.emplace_back("Calibrated on evaluation data: the data set has no samples apart.");
+  } else if (compiled_->calibration_samples > 0) {
+    notes_.push_back(fmt::format(
+        "The backend read {} {} samples while it compiled.", compiled_->calibration_samples,
+        setup_.data->calibration() == nullptr ? "evaluation" : "calibration"));
   }
   if (!compiled_->best_batch_sizes) return;
   const Result<std::vector<std::int64_t>> sizes = workload::accepted_batch_sizes(
@@ -209,8 +214,10 @@ void EvaluationRun::take_compiled(Compiled compiled, const PhaseRecord& record) 
   }
 }
 
+// A backend that quantises nothing may look at a sample to try the model, which flatters nothing.
 bool EvaluationRun::calibrated_on_evaluation_data() const {
-  return compiled_ && compiled_->calibration_samples > 0 && setup_.data->calibration() == nullptr;
+  return compiled_ && probe_->need_quant && compiled_->calibration_samples > 0 &&
+         setup_.data->calibration() == nullptr;
 }
 
 }  // namespace assay::controller
