@@ -1,6 +1,6 @@
 #pragma once
 
-// NumPy's .npy files, version 1.0, written as the rows come: what --keep-raw leaves for others.
+// NumPy's .npy files, version 1.0, written as the rows come: what --keep_raw leaves for others.
 
 #include <cstddef>
 #include <cstdint>

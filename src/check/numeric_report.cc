@@ -154,6 +154,10 @@ NumericVerdict judge_numeric(const NumericResult& result, bool tolerance_named) 
             fmt::format("output \"{}\": {} of {} elements are NaN or infinite on one side only",
                         result.output, result.nonfinite_mismatches, result.elements)};
   }
+  if (!tolerance_named && result.identical && result.nan_both == 0) {
+    return {Verdict::kPass,
+            fmt::format("output \"{}\": every element is the reference's", result.output)};
+  }
   if (!tolerance_named) {
     return {Verdict::kNotJudged,
             fmt::format("output \"{}\": no tolerance is named", result.output)};

@@ -74,6 +74,7 @@ TEST(NumericNonFinite, NanOnBothSidesIsCountedAndExcluded) {
   EXPECT_EQ(result.nonfinite_mismatches, 0U);
   EXPECT_TRUE(result.identical);
   EXPECT_EQ(judge_numeric(result, false).verdict, Verdict::kNotJudged);
+  EXPECT_EQ(judge_numeric(compare({2, 1}, {2, 1}), false).verdict, Verdict::kPass);
 }
 
 TEST(NumericNonFinite, InfinitiesAreEqualOnlyWithTheSameSign) {

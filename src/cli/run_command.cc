@@ -21,7 +21,6 @@
 #include "base/utf8.h"
 #include "cli/command.h"
 #include "controller/run.h"
-#include "loadgen/record.h"
 #include "report/console.h"
 
 #ifdef ASSAY_HAS_DIALOGS
@@ -114,7 +113,8 @@ void add_options(CLI::App& app, Options& options) {
   app.add_option("--set", request.set_options, "name=value: answers a backend's question")
       ->allow_extra_args(false);
   app.add_option("--answers", options.answers, "JSON file of answers");
-  app.add_option("--timeout", options.timeout_s, "Seconds that a phase's call may take");
+  app.add_option("--timeout", options.timeout_s,
+                 "Seconds that a phase's call may take [compile: no limit, a batch: 300]");
   app.add_option("--stability", request.stability,
                  "Budget of the stability matrix: quick, standard, deep, or AXIS=N,... [quick]");
   app.add_option("--seed", request.seed, "Of everything random")
@@ -127,20 +127,6 @@ void add_options(CLI::App& app, Options& options) {
   app.add_flag("--strict", request.strict, "Undecided counts as not met");
   app.add_flag("--keep_raw", request.keep_raw, "Keep outputs and latencies as .npy files");
   app.add_flag("--json", options.json, "Print result.json on standard output, nothing else");
-}
-
-// What no later step could hold, whatever it accepts: the plan says what is accepted of the rest.
-Status check_sizes(const Options& options) {
-  constexpr double kMostSeconds = 1e9;
-  if (options.timeout_s && !(*options.timeout_s <= kMostSeconds)) {
-    return invalid_argument(fmt::format("--timeout: found {}, accepted: seconds, {} at most",
-                                        *options.timeout_s, kMostSeconds));
-  }
-  if (options.clients && *options.clients > loadgen::kMaxClients) {
-    return invalid_argument(fmt::format("--clients: found {}, accepted: {} at most",
-                                        *options.clients, loadgen::kMaxClients));
-  }
-  return ok_status();
 }
 
 // "1,8" -> {1, 8}. What is not a number is left to the plan to refuse, which knows what is
@@ -229,7 +215,6 @@ void point_latest_to(const fs::path& folder) {
 
 Status complete(Options& options, const controller::Installation& installation,
                 ClaimedFolder& claimed) {
-  RETURN_IF_ERROR(check_sizes(options));
   workload::RunRequest& request = options.request;
   request.model = options.model;
   request.answers_file = options.answers;

@@ -84,6 +84,11 @@ void EvaluationRun::run_reference() {
   }
   self_comparison_ = request->manifest.hardware_type == setup_.manifest.hardware_type &&
                      request->model_hash == store_identity().model_hash;
+  if (self_comparison_) {
+    notes_.emplace_back(
+        "Self-comparison: hardware under test and reference are the same runtime. That they agree "
+        "says nothing about the hardware.");
+  }
   PhaseResult<Reference> made = make_reference(session_, *request, *environment_->observer);
   if (made.value) {
     reference_store_ = made.value->store;

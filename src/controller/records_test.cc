@@ -59,7 +59,33 @@ TEST(PerformanceCriterion, EveryRowHasToCount) {
   EXPECT_EQ(failed.outcome, "fail");
   EXPECT_EQ(failed.found, "1 of 2 rows valid");
   EXPECT_NE(failed.detail.find("3 of 60 calls failed"), std::string::npos);
-  EXPECT_EQ(performance_criterion({row(worker::Outcome::kCrashed, true, false)}).outcome, "fail");
+}
+
+TEST(PerformanceCriterion, ACrashIsThePhasesAndLeavesRowsUndecided) {
+  const Criterion crashed = performance_criterion({row(worker::Outcome::kCrashed, true, false)});
+  EXPECT_EQ(crashed.outcome, "skipped");
+  EXPECT_NE(crashed.detail.find("batch size"), std::string::npos);
+}
+
+TEST(PerformanceCriterion, ADisturbedHostDecidesNothing) {
+  MeasuredRow disturbed = row(worker::Outcome::kOk, false, true);
+  disturbed.row.noisy = true;
+  disturbed.row.failures = 0;
+  EXPECT_EQ(performance_criterion({disturbed}).outcome, "inconclusive");
+  disturbed.row.failures = 3;
+  EXPECT_EQ(performance_criterion({disturbed}).outcome, "fail");
+  disturbed.row.failures = 0;
+  disturbed.match.emplace().drifted = 1;
+  EXPECT_EQ(performance_criterion({disturbed}).outcome, "fail");
+}
+
+TEST(OverallVerdict, SpeedAloneIsNoPassWhereAnswersWereAskedAbout) {
+  const Criterion valid{"performance", "pass", "", "", ""};
+  const Criterion unjudged{"numeric", "not_judged", "", "", ""};
+  const Criterion identical{"numeric", "pass", "", "", ""};
+  EXPECT_EQ(overall_verdict({valid, unjudged}, {}, false), "inconclusive");
+  EXPECT_EQ(overall_verdict({valid, identical}, {}, false), "pass");
+  EXPECT_EQ(overall_verdict({valid}, {}, false), "pass");
 }
 
 TEST(PerformanceCriterion, InterruptedRowsAreNotFailures) {

@@ -2,7 +2,7 @@
 
 // The bytes of a latency record, version 1, native byte order:
 //   RecordHeader, then per client: ClientBlock, then exact_capacity Samples.
-// Every client's part starts on a cache line. Two processes of one build share it, and --keep-raw
+// Every client's part starts on a cache line. Two processes of one build share it, and --keep_raw
 // writes it to a file, so a change of layout is a change of kRecordVersion.
 
 #include <array>

@@ -143,7 +143,7 @@ std::string raw_records(const Json& result) {
   }
   if (table.empty()) {
     return paragraph(
-        "Raw records were not kept; --keep-raw keeps every latency, so that the figures "
+        "Raw records were not kept; --keep_raw keeps every latency, so that the figures "
         "can be computed again.");
   }
   return table.html();

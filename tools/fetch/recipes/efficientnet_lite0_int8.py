@@ -4,9 +4,13 @@
 
 The calibration runs the model, so the last bits of the scales can differ between processors.
 """
+import os
 import pathlib
 import sys
 import tempfile
+
+# Read when the runtime is imported: without it the runtime keeps a store of events in the home folder.
+os.environ["ORT_DISABLE_TELEMETRY"] = "1"
 
 import numpy as np
 from PIL import Image
