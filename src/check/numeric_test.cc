@@ -150,7 +150,7 @@ TEST(NumericOptions, WithoutHistogramsEveryOtherFigureIsTheSame) {
 }
 
 TEST(NumericWorst, ElementIsFoundInTheBlockThatItIsIn) {
-  std::vector<float> reference(2000, 1.0F);
+  const std::vector<float> reference(2000, 1.0F);
   std::vector<float> got = reference;
   got[3] = 1.5F;
   got[1700] = 3.0F;

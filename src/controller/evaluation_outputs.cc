@@ -135,6 +135,8 @@ PhaseRecord EvaluationRun::run_pass() {
 }
 
 void EvaluationRun::run_accuracy() {
+  if (setup_.plan.generated_data)
+    return skip("accuracy", "the data is generated: it has no labels");
   if (stopped() || !setup_.plan.workload.test_accuracy) return skip("accuracy", "not asked for");
   if (!compiled_) return skip("accuracy", "compile did not finish");
   if (!setup_.metric || !has_labels(*setup_.data)) {
@@ -175,7 +177,8 @@ Status EvaluationRun::score() {
       JsonValue(accuracy_json({.tested = &tested,
                                .reference = reference ? &*reference : nullptr,
                                .verdict = &verdict,
-                               .data_percent = setup_.plan.workload.data_percent,
+                               .data_percent = 100.0 * static_cast<double>(setup_.samples) /
+                                               static_cast<double>(setup_.data->size()),
                                .dataset = setup_.data->name(),
                                .calibrated_on_evaluation_data = calibrated_on_evaluation_data()}));
   criteria_.push_back(accuracy_criterion(verdict));

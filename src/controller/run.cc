@@ -103,6 +103,11 @@ RunSummary write_reports(Json result, int exit_code, const fs::path& folder) {
     if (status.ok()) return;
     path.clear();
     summary.exit_code = kExitInternal;
+    if (result.value("interrupted", false)) {
+      result["notes"].push_back(fmt::format("To go on: {} --resume --output {}",
+                                            workload::command_line(request),
+                                            quoted(request.output)));
+    }
     result["exit_code"] = summary.exit_code;
     result["warnings"].push_back(
         fmt::format("internal: {} was not written: {}", what, status.to_string()));

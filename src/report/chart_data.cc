@@ -105,11 +105,25 @@ Json row_data(const Json& row, bool charted) {
   return data;
 }
 
+// Without the empty bins at both ends, so that the axis is as wide as the data.
+Json trimmed(const Json& magnitude) {
+  const Json& counts = list_at(magnitude, "counts");
+  const auto is_used = [](const Json& count) { return count != 0; };
+  const auto first = std::find_if(counts.begin(), counts.end(), is_used);
+  if (first == counts.end()) return magnitude;
+  const auto last = std::find_if(counts.rbegin(), counts.rend(), is_used).base();
+  Json result = magnitude;
+  result["low_exponent"] = static_cast<int>(number_at(magnitude, "low_exponent").value_or(0)) +
+                           static_cast<int>(first - counts.begin());
+  result["counts"] = std::vector<Json>(first, last);
+  return result;
+}
+
 Json output_data(const Json& output) {
   return {{"max_abs", member_or_null(output, "max_abs")},
           {"mean_abs", member_or_null(output, "mean_abs")},
           {"signed", at(at(output, "histograms"), "signed_difference")},
-          {"magnitude", at(at(output, "histograms"), "abs_difference")}};
+          {"magnitude", trimmed(at(at(output, "histograms"), "abs_difference"))}};
 }
 
 }  // namespace
