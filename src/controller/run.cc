@@ -103,11 +103,6 @@ RunSummary write_reports(Json result, int exit_code, const fs::path& folder) {
     if (status.ok()) return;
     path.clear();
     summary.exit_code = kExitInternal;
-    if (result.value("interrupted", false)) {
-      result["notes"].push_back(fmt::format("To go on: {} --resume --output {}",
-                                            workload::command_line(request),
-                                            quoted(request.output)));
-    }
     result["exit_code"] = summary.exit_code;
     result["warnings"].push_back(
         fmt::format("internal: {} was not written: {}", what, status.to_string()));
@@ -139,6 +134,10 @@ Result<RunSummary> run(const workload::RunRequest& request, const RunEnvironment
   const int exit_code =
       executed.ok() ? exit_code_of(result, request.strict) : static_cast<int>(kExitInternal);
   if (!executed.ok()) result["warnings"].push_back("internal: " + executed.to_string());
+  if (result.value("interrupted", false)) {
+    result["notes"].push_back(fmt::format("To go on: {} --resume --output {}",
+                                          workload::command_line(request), quoted(request.output)));
+  }
   return write_reports(std::move(result), exit_code, request.output);
 }
 
