@@ -244,7 +244,8 @@ onnx::ModelProto gemm_with_weights() {
 
 std::vector<float> floats_of(const onnx::TensorProto& tensor) {
   std::vector<float> values(tensor.raw_data().size() / sizeof(float));
-  std::memcpy(values.data(), tensor.raw_data().data(), tensor.raw_data().size());
+  if (!values.empty())
+    std::memcpy(values.data(), tensor.raw_data().data(), tensor.raw_data().size());
   values.insert(values.end(), tensor.float_data().begin(), tensor.float_data().end());
   return values;
 }
