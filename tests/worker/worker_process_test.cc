@@ -299,6 +299,7 @@ TEST_F(WorkerProcess, DeathBeforeTheReplyToAnEventIsTold) {
   const fs::path program = folder_.path() / "asker";
   std::ofstream(program)
       << "#!/bin/sh\n"
+         "dd bs=65536 count=1 <&3 >/dev/null 2>&1\n"  // the request, so that it was sent
          "printf '\\002\\000\\000\\000{}' >&3\n"
          "printf '\\040\\000\\000\\000{\"event\":\"x\",\"wants_reply\":true}' >&3\n"
          "exit 9\n";
