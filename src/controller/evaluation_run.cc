@@ -9,10 +9,10 @@
 
 #include "base/file.h"
 #include "base/hash.h"
+#include "base/utf8.h"
 #include "controller/raw_record.h"
 #include "controller/run_folders.h"
 #include "controller/run_journal.h"
-#include "controller/utf8.h"
 #include "worker/memory_limit.h"
 #include "workload/batch_sizes.h"
 
@@ -51,7 +51,7 @@ void EvaluationRun::begin(const std::string& phase) {
 
 void EvaluationRun::finish(PhaseRecord record) {
   if (stopped()) interrupted_ = true;
-  record.end.reason = utf8_text(std::move(record.end.reason));  // it may quote a worker's log
+  record.end.reason = valid_utf8(record.end.reason);  // it may quote a worker's log
   environment_->observer->phase_finished(record);
   phases_.push_back(std::move(record));
 }

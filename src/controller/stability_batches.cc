@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "controller/inference_pass.h"
+#include "controller/typed_object.h"
 #include "dataset/prefetch.h"
 #include "worker/output_slots.h"
 
@@ -139,15 +140,17 @@ Status record_expected(Session& session, KnownBatches& batches, std::uint64_t se
                                                           {"max_duration_ns", 0},
                                                           {"record", true}},
                                                      kRecordTimeout));
-    const auto needed = answer.value("needed_output_bytes", std::size_t{0});
-    if (needed == 0) {
+    const TypedObject members(answer, "the worker's answer to exercise");
+    if (!members.has("needed_output_bytes")) {
       const std::size_t bytes = worker::output_slot_bytes(batches.layout(1));
       const auto recorded =
           session.arena().subspan(batches.input_bytes.size(), bytes * batches.samples.size());
       batches.expected_bytes.assign(recorded.begin(), recorded.end());
       return ok_status();
     }
-    batches.output_capacity_bytes = std::max(batches.output_capacity_bytes * 2, needed);
+    ASSIGN_OR_RETURN(const std::uint64_t needed, members.count("needed_output_bytes"));
+    batches.output_capacity_bytes =
+        std::max<std::size_t>(batches.output_capacity_bytes * 2, needed);
   }
   return resource_exhausted("the outputs ask for more room each time");
 }

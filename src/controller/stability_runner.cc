@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "controller/inference_pass.h"
+#include "controller/typed_object.h"
 
 namespace assay::controller {
 namespace {
@@ -63,7 +64,7 @@ Result<check::CallDifferences> StabilityRunner::exercise(Session& session,
                  {"order", call.order}};
   const std::chrono::seconds timeout(static_cast<std::int64_t>(seconds + kGraceSeconds));
   ASSIGN_OR_RETURN(const Json answer, session.call("exercise", std::move(arguments), timeout));
-  if (answer.contains("needed_output_bytes")) {
+  if (TypedObject(answer, "the worker's answer to exercise").has("needed_output_bytes")) {
     return failed_precondition("an output is larger than the same batch's was before");
   }
   return check::call_differences_from_json(answer.value("differences", Json()));

@@ -1,13 +1,8 @@
 #pragma once
 
-#include <string>
-
 #include "base/json.h"
 
 namespace assay::controller {
-
-// `text` with what is not UTF-8 replaced by U+FFFD.
-std::string utf8_text(std::string text);
 
 // Replaces what is not UTF-8 in every text and key of `json` by U+FFFD. Logs of workers, paths and
 // messages of backends are bytes; JSON is not.
