@@ -4,9 +4,8 @@
 //   where  probe profile pre_optimize compile load infer close
 //   what   throw abort segfault hang exit0 exit3 eat_memory slow error
 //          child_eats_memory  daemon (leaves a process behind)  mumble (dies with a log of bytes
-//          that are no text)
+//          that are no text)  bytes (writes what is no text to its log and exits)
 //          and in compile only: chatter (reports progress without end)
-//          bytes (writes what is no text to its log and exits)
 //          and in infer only: wrong_shape wrong_bytes wrong_dtype wrong_name twice no_output nan
 //          every_<N>th (fails) stale (output not written)
 // "slow" takes ASSAY_FAULT_MS milliseconds more (default 50), and so does every call of every_<N>th
