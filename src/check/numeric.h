@@ -15,7 +15,6 @@
 #include "base/json.h"
 #include "base/result.h"
 #include "check/output_store.h"
-#include "check/verdict.h"
 #include "tensor/tensor.h"
 
 namespace assay::check {
@@ -147,16 +146,6 @@ struct NumericReport {
 // when the outputs or the number of samples differ, or no sample is on both sides.
 Result<NumericReport> compare_stores(OutputReader& reference, OutputReader& got,
                                      const NumericOptions& options);
-
-struct NumericVerdict {
-  Verdict verdict = Verdict::kNotJudged;
-  std::string reason;
-};
-
-// A non-finite mismatch fails, always. Beyond that an output is judged only when `tolerance_named`:
-// the workload's criteria gave atol or rtol; then every element must be within.
-NumericVerdict judge_numeric(const NumericResult& result, bool tolerance_named);
-NumericVerdict judge_numeric(const NumericReport& report, bool tolerance_named);
 
 // One element of result.json's `numeric`, by the names of formats.md. Figures that are not finite
 // become null.

@@ -148,50 +148,6 @@ Result<NumericReport> compare_stores(OutputReader& reference, OutputReader& got,
   return report;
 }
 
-NumericVerdict judge_numeric(const NumericResult& result, bool tolerance_named) {
-  if (result.nonfinite_mismatches > 0) {
-    return {Verdict::kFail,
-            fmt::format("output \"{}\": {} of {} elements are NaN or infinite on one side only",
-                        result.output, result.nonfinite_mismatches, result.elements)};
-  }
-  if (!tolerance_named && result.identical && result.nan_both == 0) {
-    return {Verdict::kPass,
-            fmt::format("output \"{}\": every element is the reference's", result.output)};
-  }
-  if (!tolerance_named) {
-    return {Verdict::kNotJudged,
-            fmt::format("output \"{}\": no tolerance is named", result.output)};
-  }
-  if (result.elements > 0 && result.compared == 0) {
-    return {Verdict::kNotJudged,
-            fmt::format("output \"{}\": no element is finite on both sides", result.output)};
-  }
-  const double outside = result.outside_tolerance.value_or(0.0);
-  const std::string within = fmt::format("{} + {} x |reference|", result.atol, result.rtol);
-  if (outside == 0.0) {
-    return {Verdict::kPass, fmt::format("output \"{}\": every element is within {}", result.output,
-                                        is_floating(result.dtype) ? within : "0")};
-  }
-  return {Verdict::kFail,
-          fmt::format("output \"{}\": {:.4g} % of the elements are outside {}", result.output,
-                      100.0 * outside, is_floating(result.dtype) ? within : "0")};
-}
-
-NumericVerdict judge_numeric(const NumericReport& report, bool tolerance_named) {
-  NumericVerdict whole;
-  if (report.missing_samples > 0) {
-    whole = {Verdict::kInconclusive,
-             fmt::format("{} samples have outputs on one side at most", report.missing_samples)};
-  }
-  for (const NumericResult& result : report.outputs) {
-    NumericVerdict part = judge_numeric(result, tolerance_named);
-    const bool decides =
-        part.verdict != whole.verdict && combine(whole.verdict, part.verdict) == part.verdict;
-    if (decides || whole.reason.empty()) whole = std::move(part);
-  }
-  return whole;
-}
-
 Json to_json(const NumericResult& result) {
   Json json = {{"output", result.output},
                {"reference_dtype", name_of(result.reference_dtype)},
@@ -224,8 +180,6 @@ Json to_json(const NumericResult& result) {
                {"rtol", result.rtol},
                {"top1_agreement", number(result.top1_agreement)},
                {"top5_agreement", number(result.top5_agreement)},
-               {"noise_floor", nullptr},
-               {"placement", name_of(Verdict::kNotJudged)},
                {"worst", Json::array()},
                {"histograms", histograms_json(result)}};
   for (const WorstSample& worst : result.worst) json["worst"].push_back(to_json(worst));

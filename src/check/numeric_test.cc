@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/testing.h"
+#include "check/numeric_verdict.h"
 #include "tensor/convert.h"
 
 namespace assay::check {
@@ -48,8 +49,8 @@ TEST(NumericNonFinite, NanOnOneSideIsAMismatchAndFails) {
   EXPECT_EQ(result.nonfinite_mismatches, 1U);
   EXPECT_EQ(result.compared, 1U);
   EXPECT_FALSE(result.identical);
-  EXPECT_EQ(judge_numeric(result, false).verdict, Verdict::kFail);
-  EXPECT_EQ(judge_numeric(result, true).verdict, Verdict::kFail);
+  EXPECT_EQ(judge_numeric(result, {}).verdict, Verdict::kFail);
+  EXPECT_EQ(judge_numeric(result, {.tolerance_named = true}).verdict, Verdict::kFail);
 }
 
 TEST(NumericNonFinite, AllNanBackendAgainstNearZeroReferenceFailsAndHasNoMean) {
@@ -58,7 +59,7 @@ TEST(NumericNonFinite, AllNanBackendAgainstNearZeroReferenceFailsAndHasNoMean) {
   EXPECT_FALSE(result.mean_abs.has_value());
   EXPECT_FALSE(result.cosine.has_value());
   EXPECT_TRUE(to_json(result)["mean_abs"].is_null());
-  EXPECT_EQ(judge_numeric(result, false).verdict, Verdict::kFail);
+  EXPECT_EQ(judge_numeric(result, {}).verdict, Verdict::kFail);
 }
 
 TEST(NumericNonFinite, NanAndInfAreNeverTakenAsZero) {
@@ -73,8 +74,8 @@ TEST(NumericNonFinite, NanOnBothSidesIsCountedAndExcluded) {
   EXPECT_EQ(result.nan_both, 1U);
   EXPECT_EQ(result.nonfinite_mismatches, 0U);
   EXPECT_TRUE(result.identical);
-  EXPECT_EQ(judge_numeric(result, false).verdict, Verdict::kNotJudged);
-  EXPECT_EQ(judge_numeric(compare({2, 1}, {2, 1}), false).verdict, Verdict::kPass);
+  EXPECT_EQ(judge_numeric(result, {}).verdict, Verdict::kNotJudged);
+  EXPECT_EQ(judge_numeric(compare({2, 1}, {2, 1}), {}).verdict, Verdict::kPass);
 }
 
 TEST(NumericNonFinite, InfinitiesAreEqualOnlyWithTheSameSign) {
@@ -113,10 +114,12 @@ TEST(NumericTolerance, IsAtolPlusRtolTimesTheReference) {
   options.rtol = 0.25;  // at 2: 1.0 allowed
   const NumericResult result = compare({2, 2, 2, 0}, {3, 3.125F, 1, 0.75F}, options);
   EXPECT_EQ(result.outside_tolerance, 0.5);
-  EXPECT_EQ(judge_numeric(result, true).verdict, Verdict::kFail);
-  EXPECT_EQ(judge_numeric(result, false).verdict, Verdict::kNotJudged);
+  EXPECT_EQ(judge_numeric(result, {.tolerance_named = true}).verdict, Verdict::kFail);
+  EXPECT_EQ(judge_numeric(result, {}).verdict, Verdict::kNotJudged);
   options.atol = 0.75;
-  EXPECT_EQ(judge_numeric(compare({2, 2, 2, 0}, {3, 3.125F, 1, 0.75F}, options), true).verdict,
+  EXPECT_EQ(judge_numeric(compare({2, 2, 2, 0}, {3, 3.125F, 1, 0.75F}, options),
+                          {.tolerance_named = true})
+                .verdict,
             Verdict::kPass);
 }
 
@@ -285,7 +288,7 @@ TEST(NumericShape, EmptyOutputsAreLegalAndEqual) {
   EXPECT_EQ(result.samples, 1U);
   EXPECT_EQ(result.elements, 0U);
   EXPECT_FALSE(result.max_abs.has_value());
-  EXPECT_EQ(judge_numeric(result, true).verdict, Verdict::kPass);
+  EXPECT_EQ(judge_numeric(result, {.tolerance_named = true}).verdict, Verdict::kPass);
 }
 
 TEST(NumericShape, AnotherShapeIsAFailureNamingBothEvenAtTheSameSize) {

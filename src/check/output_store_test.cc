@@ -13,6 +13,7 @@
 #include "base/file.h"
 #include "base/testing.h"
 #include "check/numeric.h"
+#include "check/numeric_verdict.h"
 #include "check/store_format.h"
 
 // libFuzzer gives the name. NOLINTNEXTLINE(readability-identifier-naming)
@@ -340,11 +341,11 @@ TEST(CompareStores, PairsOutputsByNameAndLeavesOutMissingSamples) {
   EXPECT_EQ(report->outputs[0].max_abs, 0.5);
   EXPECT_EQ(report->outputs[0].worst[0].sample_id, 2U);
   EXPECT_TRUE(report->outputs[1].identical);
-  EXPECT_EQ(judge_numeric(*report, false).verdict, Verdict::kInconclusive);
-  EXPECT_EQ(judge_numeric(*report, true).verdict, Verdict::kFail);
+  EXPECT_EQ(judge_numeric(*report, {}).verdict, Verdict::kInconclusive);
+  EXPECT_EQ(judge_numeric(*report, {.tolerance_named = true}).verdict, Verdict::kFail);
   const auto self = compare_stores(*ref_reader, *ref_reader, {});
   EXPECT_TRUE(self->identical);
-  EXPECT_EQ(judge_numeric(*self, true).verdict, Verdict::kPass);
+  EXPECT_EQ(judge_numeric(*self, {.tolerance_named = true}).verdict, Verdict::kPass);
 }
 
 TEST(CompareStores, OtherNamesOrSamplesAreFailuresNamingBoth) {

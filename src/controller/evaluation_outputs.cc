@@ -8,6 +8,7 @@
 #include "base/hash.h"
 #include "controller/evaluation_run.h"
 #include "controller/reference.h"
+#include "controller/reference_noise.h"
 #include "controller/run_journal.h"
 
 namespace assay::controller {
@@ -208,6 +209,48 @@ const Result<check::NumericReport>& EvaluationRun::comparison() {
   return *comparison_;
 }
 
+// What the error may come from: the precision executed in, and that of a model with an fp32 one.
+std::string EvaluationRun::precision_to_explain() const {
+  const Json& document = *compiled_->parsed.document;
+  std::string precision = declared_execution(document);
+  if (precision.empty()) precision = compiled_->parsed.compile_precision;
+  if (!setup_.plan.reference) return precision;
+  return precision + "+" + setup_.plan.model.model_precision +
+         (setup_.plan.model.is_quantized ? "+INT8" : "");
+}
+
+// Runs the reference many times, so only when something differs.
+const std::vector<check::NoiseFloor>& EvaluationRun::noise_floors() {
+  if (noise_floors_) return *noise_floors_;
+  noise_floors_.emplace();
+  NoiseRequest request;
+  const Result<ReferenceRequest> reference = reference_request();
+  Status status = reference.status();
+  if (status.ok()) {
+    request.reference = *reference;
+    request.quantized = reference->info.is_quantized;
+    request.precision = precision_to_explain();
+    request.seed = setup_.plan.request.seed;
+    request.work_folder = setup_.folder / "noise-floor";
+    Result<std::vector<check::NoiseFloor>> measured =
+        measure_noise(session_, request, *environment_->observer);
+    status = measured.status();
+    if (measured.ok()) noise_floors_ = *std::move(measured);
+  }
+  if (!status.ok() && !stopped()) {
+    warnings_.emplace_back("The noise floor is not known: " + status.to_string());
+  }
+  return *noise_floors_;
+}
+
+check::NumericCriterion EvaluationRun::numeric_wanted() {
+  check::NumericCriterion wanted;
+  wanted.tolerance_named = tolerance_named();
+  const Result<check::NumericReport>& report = comparison();
+  if (report.ok() && !report->identical) wanted.floors = noise_floors();
+  return wanted;
+}
+
 void EvaluationRun::run_numeric() {
   if (stopped() || !setup_.plan.workload.test_numeric) return skip("numeric", "not asked for");
   if (!compiled_) return skip("numeric", "compile did not finish");
@@ -222,8 +265,9 @@ void EvaluationRun::run_numeric() {
   if (pass_) {
     const Result<check::NumericReport>& report = comparison();
     if (report.ok()) {
-      numeric_json_ = JsonValue(numeric_json(*report, tolerance_named()));
-      criteria_.push_back(numeric_criterion(*report, tolerance_named()));
+      const check::NumericCriterion wanted = numeric_wanted();
+      numeric_json_ = JsonValue(numeric_json(*report, wanted));
+      criteria_.push_back(numeric_criterion(*report, wanted));
     } else {
       record.end = {worker::Outcome::kFailed, report.status().to_string()};
     }

@@ -9,6 +9,8 @@
 #include <vector>
 
 #include "base/json_value.h"
+#include "check/noise_floor.h"
+#include "check/numeric_verdict.h"
 #include "controller/device_lock.h"
 #include "controller/evaluation.h"
 #include "controller/inference_pass.h"
@@ -81,14 +83,17 @@ class EvaluationRun {
   void run_accuracy();
   void run_numeric();
   void run_stability_matrix();
-  StabilityRequest stability_request() const;
+  StabilityRequest stability_request();
   void run_performance();
   void measure_performance();
   void measure_harness_overhead();
   bool needs_outputs() const;
   PhaseRecord run_pass();
   Status score();
+  check::NumericCriterion numeric_wanted();
+  std::string precision_to_explain() const;
   bool tolerance_named() const;
+  const std::vector<check::NoiseFloor>& noise_floors();
   const Result<check::NumericReport>& comparison();
   Status keep_raw();
   Result<ReferenceRequest> reference_request();
@@ -131,7 +136,8 @@ class EvaluationRun {
   std::vector<std::filesystem::path> records_;  // of the rounds of all rows
   bool pass_tried_ = false;
   std::optional<PassResult> pass_;
-  std::optional<Result<check::NumericReport>> comparison_;  // made when first asked for
+  std::optional<Result<check::NumericReport>> comparison_;      // made when first asked for
+  std::optional<std::vector<check::NoiseFloor>> noise_floors_;  // likewise
   JsonValue accuracy_json_;
   JsonValue numeric_json_;
   JsonValue stability_json_;

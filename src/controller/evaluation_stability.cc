@@ -8,7 +8,7 @@
 
 namespace assay::controller {
 
-StabilityRequest EvaluationRun::stability_request() const {
+StabilityRequest EvaluationRun::stability_request() {
   StabilityRequest request;
   request.session = session_;
   request.manifest = setup_.manifest;
@@ -23,6 +23,7 @@ StabilityRequest EvaluationRun::stability_request() const {
   if (setup_.metric && setup_.metric->name.starts_with("top")) {
     request.class_output = setup_.metric->output;
   }
+  request.noise_floors = [this] { return noise_floors(); };
   request.work_folder = setup_.folder / "stability";
   return request;
 }

@@ -114,11 +114,14 @@ Json accuracy_json(const AccuracyFacts& facts) {
   return json;
 }
 
-Json numeric_json(const check::NumericReport& report, bool tolerance_named) {
+Json numeric_json(const check::NumericReport& report, const check::NumericCriterion& wanted) {
   Json list = Json::array();
   for (const check::NumericResult& output : report.outputs) {
     Json json = check::to_json(output);
-    const check::NumericVerdict verdict = check::judge_numeric(output, tolerance_named);
+    const check::NumericVerdict verdict = check::judge_numeric(output, wanted);
+    const check::NoiseFloor* floor = check::find_floor(wanted.floors, output.output);
+    json["noise_floor"] = floor == nullptr ? Json() : check::to_json(*floor);
+    json["placement"] = check::name_of(check::place(output, floor));
     json["judged"] = check::name_of(verdict.verdict);
     json["reason"] = verdict.reason;
     list.push_back(std::move(json));
@@ -175,8 +178,9 @@ Criterion accuracy_criterion(const check::AccuracyVerdict& verdict) {
   return criterion;
 }
 
-Criterion numeric_criterion(const check::NumericReport& report, bool tolerance_named) {
-  const check::NumericVerdict verdict = check::judge_numeric(report, tolerance_named);
+Criterion numeric_criterion(const check::NumericReport& report,
+                            const check::NumericCriterion& wanted) {
+  const check::NumericVerdict verdict = check::judge_numeric(report, wanted);
   std::uint64_t mismatches = 0;
   std::uint64_t elements = 0;
   std::optional<double> largest;
@@ -190,8 +194,9 @@ Criterion numeric_criterion(const check::NumericReport& report, bool tolerance_n
                       largest ? fmt::format("largest difference {:.4g}", *largest)
                               : "none is finite on both sides",
                       report.identical ? "; identical" : ""),
-          tolerance_named ? "no non-finite mismatch, every value within the workload's tolerance"
-                          : "no non-finite mismatch; the size of a difference is not judged",
+          wanted.tolerance_named
+              ? "no non-finite mismatch, every value within the workload's tolerance"
+              : "no non-finite mismatch, no error beyond the bound of the executed precision",
           verdict.reason};
 }
 

@@ -9,6 +9,7 @@
 #include "check/accuracy_verdict.h"
 #include "check/metrics.h"
 #include "check/numeric.h"
+#include "check/numeric_verdict.h"
 #include "controller/performance.h"
 #include "controller/phase.h"
 #include "controller/steps.h"
@@ -33,7 +34,7 @@ struct AccuracyFacts {
 };
 Json accuracy_json(const AccuracyFacts& facts);
 
-Json numeric_json(const check::NumericReport& report, bool tolerance_named);
+Json numeric_json(const check::NumericReport& report, const check::NumericCriterion& wanted);
 
 struct RowFacts {
   std::string inputs_source;  // "dataset" or "generated"
@@ -53,7 +54,8 @@ struct Criterion {
 Json to_json(const Criterion& criterion);
 
 Criterion accuracy_criterion(const check::AccuracyVerdict& verdict);
-Criterion numeric_criterion(const check::NumericReport& report, bool tolerance_named);
+Criterion numeric_criterion(const check::NumericReport& report,
+                            const check::NumericCriterion& wanted);
 Criterion performance_criterion(const std::vector<MeasuredRow>& rows);
 
 // "pass", "fail", "inconclusive" or "incomplete" for the whole. A pass takes at least one criterion

@@ -30,29 +30,30 @@ check::StoreIdentity identity_of(const ReferenceRequest& request) {
   return identity;
 }
 
-std::string reference_key(const ReferenceRequest& request) {
-  return key_of({kReferenceVersion, request.model_hash, request.dataset->fingerprint(),
-                 std::to_string(request.samples), std::to_string(request.batch_size),
-                 request.backend_version, request.library_hash, request.runtime_libraries});
-}
-
 bool usable(const fs::path& store, const ReferenceRequest& request) {
   const Result<check::OutputReader> reader = check::OutputReader::open(store);
   return reader.ok() && check::check_identity(reader->identity(), identity_of(request)).ok() &&
          reader->complete_samples() == request.samples;
 }
 
-// The CPU backend's questions, all left at their defaults: the reference is pinned.
-Result<std::string> pinned_configs(const ReferenceRequest& request) {
+}  // namespace
+
+std::string reference_key(const ReferenceRequest& request) {
+  return key_of({kReferenceVersion, request.model_hash, request.dataset->fingerprint(),
+                 std::to_string(request.samples), std::to_string(request.batch_size),
+                 request.backend_version, request.library_hash, request.runtime_libraries});
+}
+
+Result<std::string> reference_configs(const ReferenceRequest& request,
+                                      const std::vector<std::string>& options) {
   ASSIGN_OR_RETURN(const workload::InteractProfile profile,
                    workload::load_interact_profile(request.manifest.profile_path()));
-  ASSIGN_OR_RETURN(const workload::Answers answers, workload::resolve_answers(profile, {}));
+  ASSIGN_OR_RETURN(const workload::Answers answers,
+                   workload::resolve_answers(profile, {.set_options = options}));
   workload::Plan plan = *request.plan;
   plan.model = request.info;
   return JsonValue(workload::configs_json(plan, workload::interact_info(answers))).dump();
 }
-
-}  // namespace
 
 Status check_reference_precision(const workload::ModelInfo& info, bool is_named_reference,
                                  const std::string& executed) {
@@ -94,7 +95,7 @@ PhaseResult<Reference> make_reference(const SessionSettings& settings,
     result.value = std::move(reference);
     return result;
   }
-  const Result<std::string> configs = pinned_configs(request);
+  const Result<std::string> configs = reference_configs(request, {});
   if (!configs.ok()) return fail(configs.status());
   result.record =
       run_in_session(settings, request.manifest, "reference", [&](Session& session) -> Status {

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <string>
+#include <vector>
 
 #include "controller/installation.h"
 #include "controller/phase.h"
@@ -43,6 +44,14 @@ struct Reference {
 // says; what is not known is not refused.
 Status check_reference_precision(const workload::ModelInfo& info, bool is_named_reference,
                                  const std::string& executed);
+
+// Equal for requests whose references are equal.
+std::string reference_key(const ReferenceRequest& request);
+
+// What the CPU backend gets. Its questions are left at their defaults, which pins the reference,
+// but for `options`, "name=value".
+Result<std::string> reference_configs(const ReferenceRequest& request,
+                                      const std::vector<std::string>& options);
 
 PhaseResult<Reference> make_reference(const SessionSettings& settings,
                                       const ReferenceRequest& request, RunObserver& observer);

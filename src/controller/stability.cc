@@ -152,6 +152,24 @@ void StabilityMatrix::fail(StabilityAxis axis, const Status& status) {
   at(axis).failed = true;
 }
 
+// What rounding may do to the answers: anywhere, and where sums are taken in another order.
+void StabilityMatrix::find_limits() {
+  floor_.assign(base_.outputs.size(), 0.0);
+  const auto differs = [&](StabilityAxis axis) { return evidence_.of(axis).differing > 0; };
+  bool any = false;
+  for (const AxisResult& axis : axes_) any = any || differs(axis.axis);
+  if (!any || !request_->noise_floors) return;
+  const std::vector<check::NoiseFloor> floors = request_->noise_floors();
+  for (std::size_t k = 0; k < floor_.size(); ++k) {
+    const check::NoiseFloor* found = check::find_floor(floors, base_.outputs[k].name);
+    if (found == nullptr) continue;
+    floor_[k] = check::kNoiseAllowance * check::largest(found->variations).max_abs;
+    if (!found->bound) continue;
+    const double bound = check::kNoiseAllowance * check::largest(found->bound->draws).max_abs;
+    tolerance_[k] = std::max(floor_[k], bound);
+  }
+}
+
 StabilityVerdict StabilityMatrix::judge(const AxisResult& axis) const {
   if (axis.failed && !runner_.stopped()) return StabilityVerdict::kUnstable;
   const check::CallDifferences& seen = axis.counts.calls;
@@ -161,15 +179,12 @@ StabilityVerdict StabilityMatrix::judge(const AxisResult& axis) const {
     return StabilityVerdict::kUnstable;
   }
   if (axis.counts.differing == 0) return StabilityVerdict::kBitStable;
-  const bool other_batch = axis.axis == StabilityAxis::kBatchSize;
-  const std::vector<double>& floor =
-      request_->noise_floor.empty() && other_batch ? tolerance_ : request_->noise_floor;
-  if (seen.label_flips > 0 || seen.shape_changes > 0 || floor.size() != seen.outputs.size()) {
+  const std::vector<double>& allowed = axis.axis == StabilityAxis::kBatchSize ? tolerance_ : floor_;
+  if (seen.label_flips > 0 || seen.shape_changes > 0 || allowed.size() != seen.outputs.size()) {
     return StabilityVerdict::kUnstable;
   }
-  for (std::size_t k = 0; k < floor.size(); ++k) {
-    const double allowed = other_batch ? std::max(floor[k], tolerance_[k]) : floor[k];
-    if (seen.outputs[k].nonfinite > 0 || !(seen.outputs[k].max_abs <= allowed)) {
+  for (std::size_t k = 0; k < allowed.size(); ++k) {
+    if (seen.outputs[k].nonfinite > 0 || !(seen.outputs[k].max_abs <= allowed[k])) {
       return StabilityVerdict::kUnstable;
     }
   }
@@ -187,7 +202,9 @@ StabilityResult StabilityMatrix::result() const {
     if (axis.verdict != StabilityVerdict::kNotTested) {
       axis.rate_upper_95 = rate_upper_limit(axis.counts.differing, axis.counts.n);
     }
-    if (axis.verdict == StabilityVerdict::kUnstable) {
+    const bool expected = axis.axis == StabilityAxis::kBatchSize;  // another order of summation
+    if (axis.verdict == StabilityVerdict::kUnstable ||
+        (axis.verdict == StabilityVerdict::kWithinNoiseFloor && !expected)) {
       axis.cause =
           axis.failed ? "a call failed: " + axis.why : suspected_cause(axis.axis, evidence_);
     }
@@ -239,6 +256,7 @@ PhaseResult<StabilityResult> run_stability(const StabilityRequest& request, RunO
     observer.progress(i + 1, workload::kStabilityAxes, "axes");
   }
   if (first_error.ok()) first_error = matrix.diagnose();
+  if (first_error.ok()) matrix.find_limits();
   done.value = matrix.result();
   for (AxisResult& axis : done.value->axes) {
     if (axis.verdict == StabilityVerdict::kNotTested && !first_error.ok()) {

@@ -2,10 +2,12 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "check/noise_floor.h"
 #include "controller/phase.h"
 #include "controller/session.h"
 #include "controller/stability_cause.h"
@@ -31,8 +33,9 @@ struct StabilityRequest {
   std::uint64_t seed = 0;
   // Whose best class is a label, "" for the first output; none: labels are not looked at.
   std::optional<std::string> class_output;
-  // Per output, the largest difference that rounding explains; empty: not known, bits decide.
-  std::vector<double> noise_floor;
+  // Asked once, when something differs. An output that it does not name is held to bits, and
+  // between batch sizes to a fixed tolerance.
+  std::function<std::vector<check::NoiseFloor>()> noise_floors;
   std::filesystem::path work_folder;  // for artifacts, removed afterwards
 };
 

@@ -28,6 +28,8 @@ class StabilityMatrix {
   // Experiments that tell causes apart; only where something differs.
   Status diagnose();
   void fail(workload::StabilityAxis axis, const Status& status);
+  // Before result(), once all axes ran.
+  void find_limits();
   StabilityResult result() const;
 
  private:
@@ -73,7 +75,8 @@ class StabilityMatrix {
   KnownBatches base_;                 // at the smallest batch size
   std::optional<KnownBatches> wide_;  // at the smallest one above 1
   std::string no_wide_;               // why there is none
-  std::vector<double> tolerance_;     // of another batch size, per output
+  std::vector<double> floor_;         // largest difference that rounding explains, per output
+  std::vector<double> tolerance_;     // the same between batch sizes
   StabilityEvidence evidence_;
   std::array<AxisResult, workload::kStabilityAxes> axes_;
 };

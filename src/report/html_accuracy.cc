@@ -147,6 +147,39 @@ std::string share_of_elements(const Json& output, std::string_view key) {
   return share ? format_percent(*share) : std::string(kMissing);
 }
 
+std::string placement_text(const Json& output) {
+  const std::string placement = string_at(output, "placement");
+  if (placement == "identical") return "no difference";
+  if (placement == "inside_floor") return "inside the noise floor";
+  if (placement == "real_error") return "beyond what rounding explains: a real error";
+  const std::string precision = string_at(at(at(output, "noise_floor"), "bound"), "precision");
+  if (placement == "inside_precision") return "inside what computing in " + precision + " explains";
+  return "not known";
+}
+
+// What moved the reference itself, and how far.
+std::string noise_table(const Json& output) {
+  const Json& floor = at(output, "noise_floor");
+  if (!floor.is_object()) return "";
+  HtmlTable table("How far the reference moves by what must not matter, over its first " +
+                      count_or_missing(floor, "samples") + " samples",
+                  {{"What was changed"}, {"Largest difference", true}, {"RMSE", true}});
+  const auto add = [&](const Json& list) {
+    for (const Json& one : list) {
+      table.add_row({escape_html(text_or_missing(one, "name")), number_or_missing(one, "max_abs"),
+                     number_or_missing(one, "rmse")});
+    }
+  };
+  add(list_at(floor, "variations"));
+  add(list_at(at(floor, "bound"), "draws"));
+  table.add_row({"<strong>this backend</strong>", number_or_missing(output, "max_abs"),
+                 number_or_missing(output, "rmse")});
+  return "<h4>Noise floor</h4>\n" +
+         paragraph(fmt::format("Up to {} times the largest of each is allowed.",
+                               number_or_missing(floor, "allowance"))) +
+         table.compact().html();
+}
+
 std::string output_facts(const Json& output) {
   FactList facts;
   facts.add("Values compared", count_or_missing(output, "compared"));
@@ -157,8 +190,7 @@ std::string output_facts(const Json& output) {
   facts.add("Mean relative", number_or_missing(output, "mean_rel"));
   facts.add("Relative where |reference| is at least", number_or_missing(output, "atol"));
   facts.add("Outside tolerance", share_of_elements(output, "outside_tolerance"));
-  facts.add("Noise floor, largest", number_or_missing(at(output, "noise_floor"), "max_abs"));
-  facts.add("Placement", text_or_missing(output, "placement"));
+  facts.add("Where it lies", placement_text(output));
   facts.add("Lowest cosine of a sample", number_or_missing(output, "min_sample_cosine", 6));
   facts.add("Same best class", share_of_elements(output, "top1_agreement"));
   facts.add("Same five best classes", share_of_elements(output, "top5_agreement"));
@@ -203,7 +235,9 @@ std::string output_details(const Json& output, std::size_t index) {
   } else if (index < kMostCharted) {
     html += difference_charts(output, index);
   }
-  return element("article", "\n" + html + output_facts(output) + worst_table(output)) + "\n";
+  return element("article",
+                 "\n" + html + output_facts(output) + noise_table(output) + worst_table(output)) +
+         "\n";
 }
 
 }  // namespace

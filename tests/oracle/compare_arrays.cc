@@ -23,6 +23,7 @@
 #include "base/file.h"
 #include "base/json.h"
 #include "check/numeric.h"
+#include "check/numeric_verdict.h"
 
 namespace assay {
 namespace {
@@ -73,7 +74,7 @@ Result<Json> compare(const Json& test) {
                                    std::as_bytes(std::span(got).subspan(i * got_step, got_step))));
   }
   const check::NumericResult result = comparison.finish();
-  const check::NumericVerdict verdict = check::judge_numeric(result, true);
+  const check::NumericVerdict verdict = check::judge_numeric(result, {.tolerance_named = true});
   Json json = check::to_json(result);
   json["verdict"] = name_of(verdict.verdict);
   json["reason"] = verdict.reason;
