@@ -1,11 +1,12 @@
 #include "base/suggest.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cctype>
 #include <numeric>
-#include <vector>
+#include <utility>
 
 namespace assay {
 namespace {
@@ -33,23 +34,26 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
 
 }  // namespace
 
-std::string nearest(std::string_view word, std::span<const std::string> candidates) {
-  std::string best;
-  std::size_t best_distance = std::string::npos;
+std::vector<std::string> nearest(std::string_view word, std::span<const std::string> candidates,
+                                 std::size_t most) {
+  std::vector<std::pair<std::size_t, std::string>> near;
   for (const std::string& candidate : candidates) {
     const std::size_t distance = edit_distance(word, candidate);
     const std::size_t limit = std::max<std::size_t>(1, std::max(word.size(), candidate.size()) / 3);
-    if (distance <= limit && distance < best_distance) {
-      best = candidate;
-      best_distance = distance;
-    }
+    if (distance <= limit) near.emplace_back(distance, candidate);
   }
-  return best;
+  std::ranges::stable_sort(near, {}, &std::pair<std::size_t, std::string>::first);
+  near.resize(std::min(near.size(), most));
+  std::vector<std::string> names;
+  names.reserve(near.size());
+  for (auto& [distance, name] : near) names.push_back(std::move(name));
+  return names;
 }
 
-std::string did_you_mean(std::string_view word, std::span<const std::string> candidates) {
-  const std::string best = nearest(word, candidates);
-  return best.empty() ? "" : fmt::format(" (did you mean \"{}\"?)", best);
+std::string did_you_mean(std::string_view word, std::span<const std::string> candidates,
+                         std::size_t most) {
+  const std::vector<std::string> names = nearest(word, candidates, most);
+  return names.empty() ? "" : fmt::format(" (did you mean \"{}\"?)", fmt::join(names, "\" or \""));
 }
 
 }  // namespace assay
