@@ -79,6 +79,7 @@ class ProgressConsole {
   std::function<std::int64_t()> clock_ns_;
   bool open_ = false;
   bool drawn_ = false;
+  bool counting_ = false;  // a unit of this phase is done
   std::string phase_, unit_, activity_, last_drawn_;
   std::uint64_t total_ = 0;
   std::uint64_t done_ = 0;
