@@ -8,7 +8,8 @@
 
 namespace assay {
 
-// The candidates nearest to `word` by edit distance, the nearest first and at most `most`, of those
+// The candidates nearest to `word` by edit distance (letters changed, added, left out, or swapped
+// with their neighbour), the nearest first and at most `most`, of those
 // near enough to be a likely slip (at most a third of the longer word's letters, at least one).
 // Ties: in the candidates' order.
 std::vector<std::string> nearest(std::string_view word, std::span<const std::string> candidates,

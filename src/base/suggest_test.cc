@@ -17,6 +17,12 @@ const std::vector<std::string> kKeys = {"batch_sizes", "clients", "iterations"};
 TEST(Nearest, OneSlipIsFound) {
   EXPECT_THAT(nearest("batch_size", kKeys), ElementsAre("batch_sizes"));
 }
+TEST(Nearest, NeighboursThatChangedPlacesAreOneSlip) {
+  const std::vector<std::string> names = {"list", "run"};
+  EXPECT_THAT(nearest("rnu", names), ElementsAre("run"));
+  EXPECT_THAT(nearest("ilst", names), ElementsAre("list"));
+  EXPECT_THAT(nearest("nur", names), IsEmpty());  // two slips of three letters
+}
 TEST(Nearest, CaseAndDashDoNotCount) {
   EXPECT_THAT(nearest("Batch-Sizes", kKeys), ElementsAre("batch_sizes"));
 }
