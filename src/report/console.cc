@@ -126,18 +126,20 @@ void ProgressConsole::begin(std::string_view phase, std::uint64_t total, std::st
 void ProgressConsole::update(std::uint64_t done, std::string_view activity) {
   if (!open_) return;
   const std::int64_t now = clock_ns_();
+  const std::string said = printable(activity);
+  const bool changed = said != activity_;
   // Counting starts anew when it jumps back, e.g. from warm-up to measurement.
-  if (done < done_ || activity != activity_) older_ = newer_ = {now, done};
+  if (done < done_ || changed) older_ = newer_ = {now, done};
   // What came before the first unit was done, such as loading the model, tells nothing of the rest.
   if (!counting_ && done > 0) older_ = newer_ = {now, done};
   counting_ = counting_ || done > 0;
   done_ = done;
-  if (activity != activity_) activity_ = printable(activity);
+  if (changed) activity_ = said;
   if (now - newer_.at_ns >= kRateWindowNs) {
     older_ = newer_;
     newer_ = {now, done};
   }
-  if (!drawn_ || now - drawn_ns_ >= kRedrawNs) draw();
+  if (!drawn_ || changed || now - drawn_ns_ >= kRedrawNs) draw();
 }
 
 void ProgressConsole::set_total(std::uint64_t total) { total_ = total; }

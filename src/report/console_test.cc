@@ -150,6 +150,17 @@ TEST(Progress, RedrawsAtMostTenTimesASecond) {
   EXPECT_GE(drawn, 9);
 }
 
+TEST(Progress, ShowsAnotherActivityAtOnce) {
+  Console console(terminal());
+  console->begin("compile");
+  console.pass(0.01);
+  console->update(0, "reading the model");
+  EXPECT_EQ(shown(console.take()), "compile  reading the model  0.0 s");
+  console.pass(0.01);
+  console->update(0, "reading the model");
+  EXPECT_EQ(console.take(), "");
+}
+
 TEST(Progress, DoesNotRedrawWhatIsShownAlready) {
   Console console(terminal());
   console->begin("accuracy", 1000, "samples");
