@@ -509,5 +509,13 @@ TEST(CommandLine, RepeatsTheRunInAShell) {
       "12.5 --set 'note=it'\\''s here' --set n=1 --quick");
 }
 
+TEST(CommandLine, NamesTheFolderOfABackendThatIsNotFoundWithout) {
+  RunRequest request;
+  request.task = "net";
+  request.backends_folder = "my backends";
+  EXPECT_EQ(command_line(request),
+            "ASSAY_BACKENDS='my backends' ./assay run --task net --hardware_type CPU");
+}
+
 }  // namespace
 }  // namespace assay::workload
