@@ -3,7 +3,6 @@
 // the ratio is the median of the pairs', with the interval of the sign test at 95 %.
 
 #include <fmt/format.h>
-#include <sched.h>
 #include <sys/mman.h>
 
 #include <cerrno>
@@ -19,6 +18,7 @@
 #include <vector>
 
 #include "base/clock.h"
+#include "base/cpus.h"
 #include "base/result.h"
 #include "loadgen/closed_loop.h"
 #include "loadgen/harness.h"
@@ -93,12 +93,6 @@ double bare_ns_per_query(loadgen::Target& target) {
     if (!target.issue(0, query).ok()) std::abort();
   }
   return static_cast<double>(now_ns() - start_ns) / static_cast<double>(kQueries);
-}
-
-std::uint32_t usable_cpus() {
-  cpu_set_t set;
-  return sched_getaffinity(0, sizeof(set), &set) == 0 ? static_cast<std::uint32_t>(CPU_COUNT(&set))
-                                                      : 1U;
 }
 
 void print(std::string_view name, const std::vector<double>& a, const std::vector<double>& b,

@@ -12,13 +12,15 @@ namespace {
 // A version 1 group without a limit has the largest number of whole pages.
 constexpr std::int64_t kNoLimitFrom = std::int64_t{1} << 60;
 
+constexpr std::string_view kUnifiedMount = "sys/fs/cgroup";
+
 struct Hierarchy {
   std::string_view mount;  // below the root
   std::string group;       // "/", "/a/b"
 };
 
-// Lines of /proc/self/cgroup: "0::/group" for version 2, "4:memory:/group" for version 1.
-std::vector<Hierarchy> memory_hierarchies(const fs::path& root) {
+// Of version 2 ("0::/group" in /proc/self/cgroup), and of version 1's memory ("4:memory:/group").
+std::vector<Hierarchy> hierarchies(const fs::path& root) {
   std::vector<Hierarchy> found;
   std::ifstream file(root / "proc/self/cgroup");
   std::string line;
@@ -28,9 +30,28 @@ std::vector<Hierarchy> memory_hierarchies(const fs::path& root) {
     if (second == std::string::npos) continue;
     const std::string controllers = line.substr(first + 1, second - first - 1);
     if (controllers == "memory") found.push_back({"sys/fs/cgroup/memory", line.substr(second + 1)});
-    if (controllers.empty()) found.push_back({"sys/fs/cgroup", line.substr(second + 1)});
+    if (controllers.empty()) found.push_back({kUnifiedMount, line.substr(second + 1)});
   }
   return found;
+}
+
+// The folders from this process's group up to the root of the hierarchy.
+std::vector<fs::path> way_up(const fs::path& root, const Hierarchy& hierarchy) {
+  std::vector<fs::path> folders;
+  std::string group = hierarchy.group == "/" ? "" : hierarchy.group;
+  while (true) {
+    folders.push_back(root / hierarchy.mount / fs::path(group).relative_path());
+    if (group.empty()) return folders;
+    group.erase(group.rfind('/'));
+  }
+}
+
+std::optional<double> read_quota_cores(const fs::path& group) {
+  std::ifstream file(group / "cpu.max");
+  std::int64_t quota = 0;  // "max" is no number
+  std::int64_t period = 0;
+  if (!(file >> quota >> period) || quota <= 0 || period <= 0) return std::nullopt;
+  return static_cast<double>(quota) / static_cast<double>(period);
 }
 
 std::optional<std::int64_t> read_limit(const fs::path& group) {
@@ -46,16 +67,12 @@ std::optional<std::int64_t> read_limit(const fs::path& group) {
 
 std::vector<fs::path> memory_cgroups(const fs::path& root) {
   std::vector<fs::path> groups;
-  for (const Hierarchy& hierarchy : memory_hierarchies(root)) {
-    std::string group = hierarchy.group == "/" ? "" : hierarchy.group;
-    while (true) {
-      const fs::path folder = root / hierarchy.mount / fs::path(group).relative_path();
+  for (const Hierarchy& hierarchy : hierarchies(root)) {
+    for (const fs::path& folder : way_up(root, hierarchy)) {
       std::error_code ignored;
       const bool is_one = fs::exists(folder / "memory.max", ignored) ||
                           fs::exists(folder / "memory.limit_in_bytes", ignored);
       if (is_one) groups.push_back(folder);
-      if (group.empty()) break;
-      group.erase(group.rfind('/'));
     }
   }
   return groups;
@@ -66,6 +83,18 @@ std::optional<std::int64_t> cgroup_memory_limit_bytes(const fs::path& root) {
   for (const fs::path& group : memory_cgroups(root)) {
     const std::optional<std::int64_t> limit = read_limit(group);
     if (limit && (!least || *limit < *least)) least = limit;
+  }
+  return least;
+}
+
+std::optional<double> cgroup_cpu_quota_cores(const fs::path& root) {
+  std::optional<double> least;
+  for (const Hierarchy& hierarchy : hierarchies(root)) {
+    if (hierarchy.mount != kUnifiedMount) continue;
+    for (const fs::path& group : way_up(root, hierarchy)) {
+      const std::optional<double> quota = read_quota_cores(group);
+      if (quota && (!least || *quota < *least)) least = quota;
+    }
   }
   return least;
 }

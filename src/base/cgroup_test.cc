@@ -59,9 +59,21 @@ TEST_F(CgroupTest, Version1HasFilesOfItsOwn) {
   EXPECT_EQ(cgroup_oom_kills(root_), 5);
 }
 
+TEST_F(CgroupTest, TightestCpuQuotaIsFoundOnTheWayUp) {
+  write("proc/self/cgroup", "4:memory:/old\n0::/outer/inner\n");
+  write("sys/fs/cgroup/outer/inner/cpu.max", "max 100000\n");
+  EXPECT_EQ(cgroup_cpu_quota_cores(root_), std::nullopt);
+  write("sys/fs/cgroup/outer/cpu.max", "150000 100000\n");
+  write("sys/fs/cgroup/cpu.max", "200000 100000\n");
+  EXPECT_EQ(cgroup_cpu_quota_cores(root_), 1.5);
+  write("sys/fs/cgroup/outer/inner/cpu.max", "100000 0\n");  // no period, no quota
+  EXPECT_EQ(cgroup_cpu_quota_cores(root_), 1.5);
+}
+
 TEST_F(CgroupTest, NoGroupsMeanNoLimit) {
   EXPECT_THAT(memory_cgroups(root_), IsEmpty());
   EXPECT_EQ(cgroup_memory_limit_bytes(root_), std::nullopt);
+  EXPECT_EQ(cgroup_cpu_quota_cores(root_), std::nullopt);
   EXPECT_EQ(cgroup_oom_kills(root_), 0);
 }
 

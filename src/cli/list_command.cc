@@ -1,49 +1,35 @@
 // assay list tasks | backends | datasets
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <CLI/CLI.hpp>
+#include <array>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/result.h"
+#include "base/suggest.h"
 #include "cli/command.h"
+#include "cli/task_list.h"
 #include "controller/run.h"
 #include "dataset/registry.h"
 #include "host/manifest.h"
-#include "workload/workload.h"
 
 namespace assay::cli {
 namespace {
-
-// One row: a name and what is to be said of it.
-struct Row {
-  std::string name;
-  std::string about;
-};
-
-Result<std::vector<Row>> task_rows(const controller::Installation& installation) {
-  ASSIGN_OR_RETURN(const std::vector<std::string> tasks,
-                   workload::list_tasks(installation.workloads));
-  std::vector<Row> rows;
-  for (const std::string& task : tasks) {
-    const Result<workload::Workload> workload =
-        workload::load_workload(installation.workloads / (task + ".json"));
-    rows.push_back({task, workload.ok() ? "model " + workload->model
-                                        : "broken: " + workload.status().message()});
-  }
-  return rows;
-}
 
 Result<std::vector<Row>> backend_rows(const controller::Installation& installation) {
   std::vector<Row> rows;
   for (const host::FoundBackend& backend : host::find_backends(installation.backends)) {
     if (!backend.manifest.ok()) {
-      rows.push_back({backend.hardware_type, "broken: " + backend.manifest.status().message()});
+      rows.push_back(
+          {backend.hardware_type, "broken: " + backend.manifest.status().message(), {}, {}});
     } else if (!backend.manifest->internal) {
-      rows.push_back({backend.hardware_type, backend.manifest->description});
+      rows.push_back({backend.hardware_type, backend.manifest->description, {}, {}});
     }
   }
   return rows;
@@ -52,7 +38,7 @@ Result<std::vector<Row>> backend_rows(const controller::Installation& installati
 Result<std::vector<Row>> dataset_rows(const controller::Installation& /*installation*/) {
   std::vector<Row> rows;
   for (const dataset::DatasetListing& listing : dataset::list_datasets()) {
-    rows.push_back({std::string(listing.name), std::string(listing.about)});
+    rows.push_back({std::string(listing.name), std::string(listing.about), {}, {}});
   }
   return rows;
 }
@@ -70,11 +56,30 @@ constexpr std::array<Kind, 3> kKinds = {{
 void print(const std::vector<Row>& rows, bool json) {
   if (json) {
     Json list = Json::array();
-    for (const Row& row : rows) list.push_back({{"name", row.name}, {"about", row.about}});
+    for (const Row& row : rows) {
+      Json each = {{"name", row.name}, {"about", row.about}};
+      if (row.facts->is_object()) each.update(*row.facts);
+      list.push_back(std::move(each));
+    }
     fmt::print("{}\n", list.dump(2, ' ', false, Json::error_handler_t::replace));
     return;
   }
-  for (const Row& row : rows) fmt::print("{:32}  {}\n", row.name, row.about);
+  for (const Row& row : rows) {
+    if (row.details.empty()) {
+      fmt::print("{:32}  {}\n", row.name, row.about);
+      continue;
+    }
+    fmt::print("{}\n", row.name);
+    for (const std::string& line : row.details) fmt::print("    {}\n", line);
+  }
+}
+
+int refuse(const std::string& what) {
+  std::vector<std::string> names;
+  for (const Kind& kind : kKinds) names.emplace_back(kind.name);
+  complain(fmt::format("there is no list of \"{}\"{}; lists are: {}", what,
+                       did_you_mean(what, names), fmt::join(names, ", ")));
+  return controller::kExitBadInput;
 }
 
 int list(const std::string& what, bool json, const controller::Installation& installation) {
@@ -88,7 +93,7 @@ int list(const std::string& what, bool json, const controller::Installation& ins
     print(*rows, json);
     return controller::kExitMet;
   }
-  return controller::kExitInternal;
+  return refuse(what);
 }
 
 }  // namespace
@@ -99,9 +104,7 @@ std::function<int()> configure_list(CLI::App& app, const Context& context) {
     bool json = false;
   };
   const auto options = std::make_shared<Options>();
-  app.add_option("what", options->what, "tasks, backends or datasets")
-      ->required()
-      ->check(CLI::IsMember({"tasks", "backends", "datasets"}));
+  app.add_option("what", options->what, "tasks, backends or datasets")->required();
   app.add_flag("--json", options->json, "One JSON document on standard output");
   return [options, &context] { return list(options->what, options->json, context.installation); };
 }

@@ -10,6 +10,7 @@
 
 #include "base/utf8.h"
 #include "cli/command.h"
+#include "cli/usage_error.h"
 #include "controller/build_info.h"
 #include "controller/run.h"
 
@@ -76,8 +77,9 @@ int run_program(int argc, char** argv) {
     std::reverse(arguments.begin(), arguments.end());  // as CLI11 wants them
     app.parse(arguments);
   } catch (const CLI::ParseError& error) {
-    const int code = app.exit(error);
-    return code == 0 ? 0 : controller::kExitBadInput;
+    if (error.get_exit_code() == 0) return app.exit(error);  // --help, --version
+    complain(usage_error(app, error));
+    return controller::kExitBadInput;
   }
   for (const auto& [sub, action] : commands) {
     if (sub->parsed()) return action();

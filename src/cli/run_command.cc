@@ -2,12 +2,10 @@
 
 #include <fmt/format.h>
 #include <signal.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
 #include <atomic>
-#include <cerrno>
 #include <charconv>
 #include <cstdio>
 #include <ctime>
@@ -21,6 +19,7 @@
 #include "base/utf8.h"
 #include "cli/command.h"
 #include "controller/run.h"
+#include "controller/run_folders.h"
 #include "report/console.h"
 
 #ifdef ASSAY_HAS_DIALOGS
@@ -66,11 +65,21 @@ class ConsoleObserver : public controller::RunObserver {
   explicit ConsoleObserver(report::ProgressConsole& console) : console_(&console) {}
 
   void waiting(const std::string& what) override { console_->line(what); }
-  void phase_started(const std::string& name) override { console_->begin(name); }
+  void phase_started(const std::string& name) override {
+    console_->begin(name);
+    stage_.clear();
+    done_ = 0;
+  }
 
   void progress(std::uint64_t done, std::uint64_t total, const char* unit) override {
     console_->set_total(total, unit);
-    console_->update(done);
+    done_ = done;
+    console_->update(done_, stage_);
+  }
+
+  void stage(const std::string& what) override {
+    stage_ = what;
+    console_->update(done_, stage_);
   }
 
   void phase_finished(const controller::PhaseRecord& record) override {
@@ -83,6 +92,8 @@ class ConsoleObserver : public controller::RunObserver {
 
  private:
   report::ProgressConsole* console_;
+  std::string stage_;  // what the backend said last in this phase
+  std::uint64_t done_ = 0;
 };
 
 struct Options {
@@ -159,51 +170,11 @@ std::string run_name() {
   return text;
 }
 
-// A folder for one run, made by this process and no other; gone again, with what was made around
-// it, when the run leaves nothing in it.
-class ClaimedFolder {
- public:
-  ClaimedFolder() = default;
-  ClaimedFolder(const ClaimedFolder&) = delete;
-  ClaimedFolder& operator=(const ClaimedFolder&) = delete;
-  ~ClaimedFolder() {
-    std::error_code ignored;
-    for (auto folder = made_.rbegin(); folder != made_.rend(); ++folder) {
-      fs::remove(*folder, ignored);  // an empty one only
-    }
-  }
-
-  // results/<task>/<HW>/<time>; two that begin in the same second get -2, -3, ...
-  Status claim(const workload::RunRequest& request) {
-    const std::string what = request.task.empty() ? request.model.stem().string() : request.task;
-    fs::path parent;
-    for (const fs::path& part : fs::path("results") / what / request.hardware_type) {
-      parent /= part;
-      if (!make(parent) && errno != EEXIST) return refused(parent);
-    }
-    const std::string name = run_name();
-    path_ = parent / name;
-    for (int n = 2; !make(path_); ++n) {
-      if (errno != EEXIST) return refused(path_);
-      path_ = parent / fmt::format("{}-{}", name, n);
-    }
-    return ok_status();
-  }
-  const fs::path& path() const { return path_; }
-
- private:
-  bool make(const fs::path& folder) {
-    if (::mkdir(folder.c_str(), 0777) != 0) return false;
-    made_.push_back(folder);
-    return true;
-  }
-  static Status refused(const fs::path& folder) {
-    return errno_status(errno, "cannot make folder " + quoted(folder));
-  }
-
-  std::vector<fs::path> made_;
-  fs::path path_;
-};
+// results/<task>/<HW>/<time>; two that begin in the same second get -2, -3, ...
+Result<fs::path> claim_folder(const workload::RunRequest& request, controller::FolderGuard& guard) {
+  const std::string what = request.task.empty() ? request.model.stem().string() : request.task;
+  return guard.claim(fs::path("results") / what / request.hardware_type, run_name());
+}
 
 void point_latest_to(const fs::path& folder) {
   std::error_code ignored;
@@ -214,7 +185,7 @@ void point_latest_to(const fs::path& folder) {
 }
 
 Status complete(Options& options, const controller::Installation& installation,
-                ClaimedFolder& claimed) {
+                controller::FolderGuard& guard) {
   workload::RunRequest& request = options.request;
   request.model = options.model;
   request.answers_file = options.answers;
@@ -230,8 +201,7 @@ Status complete(Options& options, const controller::Installation& installation,
   }
   request.output = options.output;
   if (options.output.empty()) {
-    RETURN_IF_ERROR(claimed.claim(request));
-    request.output = claimed.path();
+    ASSIGN_OR_RETURN(request.output, claim_folder(request, guard));
   }
   std::error_code error;
   const fs::path absolute = fs::absolute(request.output, error);
@@ -249,8 +219,8 @@ int exit_code_of(const Status& status) {
 }
 
 int run(Options& options, const controller::Installation& installation) {
-  ClaimedFolder claimed;
-  if (const Status status = complete(options, installation, claimed); !status.ok()) {
+  controller::FolderGuard guard;  // of a run that leaves nothing
+  if (const Status status = complete(options, installation, guard); !status.ok()) {
     complain(status.message());
     return controller::kExitBadInput;
   }

@@ -18,6 +18,13 @@ struct BatchFacts {
   std::vector<TensorSpec> outputs;  // likewise
 };
 
+// Row `sample` of an output of `batch_size` samples, which has one for each of them.
+inline std::span<const std::byte> row_of(const TensorView& output, std::int64_t batch_size,
+                                         std::uint64_t sample) {
+  const std::size_t bytes = output.bytes.size() / static_cast<std::size_t>(batch_size);
+  return output.bytes.subspan(sample * bytes, bytes);
+}
+
 // Cuts the outputs of a whole batch into samples: output k of sample i is row i of its axis 0. With
 // a batch of 1 a sample is the whole output, whatever its axes mean. With more, axis 0 has to be
 // the batch: every batched input has its batch there, and the model declares axis 0 of the output
@@ -33,8 +40,7 @@ class BatchSplitter {
   Result<std::vector<TensorSpec>> sample_specs(const std::vector<TensorView>& outputs) const;
 
   std::span<const std::byte> row(const TensorView& output, std::uint64_t sample) const {
-    const std::size_t bytes = output.bytes.size() / static_cast<std::size_t>(batch_size_);
-    return output.bytes.subspan(sample * bytes, bytes);
+    return row_of(output, batch_size_, sample);
   }
 
  private:

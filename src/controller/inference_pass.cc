@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <deque>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -10,6 +9,7 @@
 
 #include "base/clock.h"
 #include "controller/batch_splitter.h"
+#include "controller/output_room.h"
 #include "controller/typed_object.h"
 
 namespace assay::controller {
@@ -28,9 +28,10 @@ class Pass {
 
  private:
   Status load();
-  Status attempt(std::size_t& needed_bytes);
+  Result<std::uint64_t> attempt(std::size_t capacity_bytes);
+  Status pass_over(std::uint64_t& needed_bytes);
   Status submit(const dataset::Batch& batch);
-  Status collect(std::size_t& needed_bytes);
+  Status collect(std::uint64_t& needed_bytes);
   Status store(const dataset::Batch& batch);
 
   Session* session_;
@@ -65,21 +66,25 @@ Status Pass::load() {
 
 Result<PassResult> Pass::run() {
   RETURN_IF_ERROR(load());
-  std::size_t capacity = worker::guess_output_bytes(loaded_.outputs, loaded_.batch_size);
-  while (true) {
-    RETURN_IF_ERROR(session_->share_arena({.inputs = inputs_,
-                                           .outputs = loaded_.outputs,
-                                           .input_slots = kSlots,
-                                           .output_slots = kSlots,
-                                           .output_capacity_bytes = capacity}));
-    std::size_t needed = 0;
-    RETURN_IF_ERROR(attempt(needed));
-    if (needed == 0) return result_;
-    capacity = std::max(capacity * 2, needed);
-  }
+  const std::size_t guess = worker::guess_output_bytes(loaded_.outputs, loaded_.batch_size);
+  const Result<std::size_t> room =
+      grow_output_room(guess, [this](std::size_t bytes) { return attempt(bytes); });
+  RETURN_IF_ERROR(room.status());
+  return result_;
 }
 
-Status Pass::attempt(std::size_t& needed_bytes) {
+Result<std::uint64_t> Pass::attempt(std::size_t capacity_bytes) {
+  RETURN_IF_ERROR(session_->share_arena({.inputs = inputs_,
+                                         .outputs = loaded_.outputs,
+                                         .input_slots = kSlots,
+                                         .output_slots = kSlots,
+                                         .output_capacity_bytes = capacity_bytes}));
+  std::uint64_t needed = 0;
+  RETURN_IF_ERROR(pass_over(needed));
+  return needed;
+}
+
+Status Pass::pass_over(std::uint64_t& needed_bytes) {
   writer_.reset();
   running_.clear();
   result_.samples = result_.padded_samples = 0;
@@ -104,7 +109,7 @@ Status Pass::attempt(std::size_t& needed_bytes) {
   }
   // A slot turned out too small: let the worker finish what it was given, then start over.
   while (!running_.empty()) {
-    std::size_t ignored = 0;
+    std::uint64_t ignored = 0;
     RETURN_IF_ERROR(collect(ignored));
   }
   source_.reset();  // its threads write into the arena, which may be replaced now
@@ -119,7 +124,7 @@ Status Pass::submit(const dataset::Batch& batch) {
   return session_->client().send("infer", Json{{"slot", batch.slot}});
 }
 
-Status Pass::collect(std::size_t& needed_bytes) {
+Status Pass::collect(std::uint64_t& needed_bytes) {
   const dataset::Batch batch = running_.front();
   const auto where = [&] {
     return fmt::format("samples {} to {}", request_->dataset->sample_id(batch.first),
@@ -129,10 +134,8 @@ Status Pass::collect(std::size_t& needed_bytes) {
   running_.pop_front();
   if (!answer.ok()) return answer.status().with_context(where());
   const TypedObject members(*answer, "the worker's answer to infer");
-  if (members.has("needed_output_bytes")) {
-    ASSIGN_OR_RETURN(needed_bytes, members.count("needed_output_bytes"));
-    return ok_status();
-  }
+  ASSIGN_OR_RETURN(needed_bytes, missing_output_bytes(members));
+  if (needed_bytes > 0) return ok_status();
   ASSIGN_OR_RETURN(const std::int64_t infer_ns, members.integer("infer_ns"));
   result_.backend_ns += infer_ns;
   const Status stored = store(batch);

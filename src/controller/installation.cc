@@ -7,6 +7,7 @@
 #include <system_error>
 
 #include "base/file.h"
+#include "host/backend_paths.h"
 #include "host/manifest.h"
 
 namespace assay::controller {
@@ -50,9 +51,8 @@ fs::path cache_folder() {
                       : fs::path(home) / ".cache" / "assay";
 }
 
-// Where the host room looks, made absolute, and the checkout's own folder; those that exist.
-std::vector<fs::path> backend_folders(const fs::path& root, const fs::path& executable) {
-  std::vector<fs::path> candidates = host::backend_search_paths(executable.parent_path());
+// `candidates` made absolute, and the checkout's own folder; those that exist.
+std::vector<fs::path> backend_folders(std::vector<fs::path> candidates, const fs::path& root) {
   candidates.push_back(root / "backends");
   std::vector<fs::path> folders;
   std::error_code error;
@@ -86,7 +86,9 @@ Result<Installation> find_installation(const fs::path& executable) {
   found.workloads = found.root / "workloads";
   found.model_zoo = found.root / "model_zoo";
   found.datasets = found.root / "datasets";
-  found.backends = backend_folders(found.root, executable);
+  const fs::path program_folder = executable.parent_path();
+  found.backends = backend_folders(host::backend_search_paths(program_folder), found.root);
+  found.own_backends = backend_folders(host::own_backend_paths(program_folder), found.root);
   found.fetch_script = found.root / "tools" / "fetch" / "fetch.py";
   found.worker = worker_program(executable);
   found.cache = cache_folder();

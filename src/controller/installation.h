@@ -14,9 +14,11 @@ struct Installation {
   std::filesystem::path model_zoo;              // <model>.json
   std::filesystem::path datasets;               // data that comes with Assay
   std::vector<std::filesystem::path> backends;  // searched in order for <HW>/manifest.json
-  std::filesystem::path fetch_script;           // tools/fetch/fetch.py
-  std::filesystem::path worker;                 // the worker's executable
-  std::filesystem::path cache;  // the user's: downloads, fetched models and data, references
+  std::vector<std::filesystem::path>
+      own_backends;                    // those of them that ASSAY_BACKENDS did not name
+  std::filesystem::path fetch_script;  // tools/fetch/fetch.py
+  std::filesystem::path worker;        // the worker's executable
+  std::filesystem::path cache;         // the user's: downloads, fetched models and data, references
 };
 
 // `executable` is the running program. ASSAY_ROOT overrides the root, ASSAY_BACKENDS (entries

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "controller/inference_pass.h"
+#include "controller/output_room.h"
 #include "controller/typed_object.h"
 #include "dataset/prefetch.h"
 
@@ -42,22 +43,21 @@ Result<std::size_t> find_output_bytes(Session& session, const OutputSizeRequest&
                    batched_specs(*request.dataset, request.batch_axes, request.batch_size));
   ASSIGN_OR_RETURN(const LoadedModel loaded,
                    session.load(request.model, request.batch_size, inputs));
-  std::size_t capacity = worker::guess_output_bytes(loaded.outputs, loaded.batch_size);
-  if (!leaves_sizes_open(loaded.outputs)) return capacity;
+  const std::size_t guess = worker::guess_output_bytes(loaded.outputs, loaded.batch_size);
+  if (!leaves_sizes_open(loaded.outputs)) return guess;
   ASSIGN_OR_RETURN(inputs, batched_specs(*request.dataset, request.batch_axes, loaded.batch_size));
-  while (true) {
+  const auto attempt = [&](std::size_t bytes) -> Result<std::uint64_t> {
     RETURN_IF_ERROR(session.share_arena({.inputs = inputs,
                                          .outputs = loaded.outputs,
                                          .input_slots = 1,
                                          .output_slots = 1,
-                                         .output_capacity_bytes = capacity}));
+                                         .output_capacity_bytes = bytes}));
     RETURN_IF_ERROR(fill_slot(session, request, loaded.batch_size));
     ASSIGN_OR_RETURN(const Json answer, session.call("infer", Json{{"slot", 0}}, kInferTimeout));
-    const TypedObject members(answer, "the worker's answer to infer");
-    if (!members.has("needed_output_bytes")) return capacity * kRoomFactor;
-    ASSIGN_OR_RETURN(const std::uint64_t needed, members.count("needed_output_bytes"));
-    capacity = std::max<std::size_t>(capacity * 2, needed);
-  }
+    return missing_output_bytes(TypedObject(answer, "the worker's answer to infer"));
+  };
+  ASSIGN_OR_RETURN(const std::size_t capacity, grow_output_room(guess, attempt));
+  return capacity * kRoomFactor;
 }
 
 }  // namespace assay::controller

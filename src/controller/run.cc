@@ -21,12 +21,22 @@ namespace assay::controller {
 namespace fs = std::filesystem;
 namespace {
 
-std::vector<std::string> hardware_types(const Installation& installation) {
+// What --hardware_type may name: Assay's own internal backends only when `asked` is one.
+std::vector<std::string> hardware_types(const Installation& installation,
+                                        const std::string& asked) {
   std::vector<std::string> names;
   for (const host::FoundBackend& backend : host::find_backends(installation.backends)) {
-    names.push_back(backend.hardware_type);
+    const bool hidden = backend.manifest.ok() && backend.manifest->internal;
+    if (!hidden || backend.hardware_type == asked) names.push_back(backend.hardware_type);
   }
   return names;
+}
+
+// The folder that a command has to name for this backend to be found; empty when none has to be.
+fs::path folder_to_name(const host::Manifest& manifest, const Installation& installation) {
+  const auto found = host::find_backend(manifest.hardware_type, installation.own_backends);
+  const bool same = found.ok() && found->folder == manifest.folder;
+  return same ? fs::path() : manifest.folder.parent_path();
 }
 
 // `opened` takes the data set that the plan's check opens: reading and hashing it once is enough.
@@ -46,7 +56,7 @@ workload::PlanContext plan_context(const RunEnvironment& environment,
                                        request.seed, installation));
     return ok_status();
   };
-  context.hardware_types = hardware_types(installation);
+  context.hardware_types = hardware_types(installation, request.hardware_type);
   return context;
 }
 
@@ -65,6 +75,7 @@ Result<Setup> set_up(const workload::RunRequest& request, const RunEnvironment& 
   setup.folder = fs::absolute(request.output);
   ASSIGN_OR_RETURN(setup.manifest,
                    host::find_backend(request.hardware_type, environment.installation.backends));
+  setup.plan.request.backends_folder = folder_to_name(setup.manifest, environment.installation);
   const ModelFile* read = setup.plan.model_file ? &*setup.plan.model_file : nullptr;
   if (!setup.data) {
     ASSIGN_OR_RETURN(setup.data, open_data(setup.plan.model, read, request.task, true, request.seed,
@@ -124,6 +135,7 @@ Result<RunSummary> run(const workload::RunRequest& request, const RunEnvironment
   const UtcTime started = utc_now();
   const FolderGuard guard(request.output);
   ASSIGN_OR_RETURN(Setup setup, set_up(request, environment));
+  const std::string command = workload::command_line(setup.plan.request);
   EvaluationRun evaluation(std::move(setup), environment);
   if (const Status prepared = evaluation.prepare(); !prepared.ok()) {
     evaluation.discard();
@@ -135,8 +147,8 @@ Result<RunSummary> run(const workload::RunRequest& request, const RunEnvironment
       executed.ok() ? exit_code_of(result, request.strict) : static_cast<int>(kExitInternal);
   if (!executed.ok()) result["warnings"].push_back("internal: " + executed.to_string());
   if (result.value("interrupted", false)) {
-    result["notes"].push_back(fmt::format("To go on: {} --resume --output {}",
-                                          workload::command_line(request), quoted(request.output)));
+    result["notes"].push_back(
+        fmt::format("To go on: {} --resume --output {}", command, quoted(request.output)));
   }
   return write_reports(std::move(result), exit_code, request.output);
 }

@@ -2,12 +2,14 @@
 
 #include <fmt/format.h>
 #include <signal.h>
+#include <sys/stat.h>
 
 #include <cerrno>
 #include <charconv>
 #include <string>
 #include <system_error>
 
+#include "base/file.h"
 #include "workload/output_folder.h"
 
 namespace assay::controller {
@@ -47,9 +49,22 @@ void remove_stale_staging(const fs::path& cache) {
 FolderGuard::FolderGuard(const fs::path& output)
     : missing_before_(workload::missing_folders(output)) {}
 
-FolderGuard::~FolderGuard() {
-  std::error_code ignored;  // what is not empty is a run's result
-  for (const fs::path& folder : missing_before_) fs::remove(folder, ignored);
+FolderGuard::~FolderGuard() { workload::remove_empty_folders(missing_before_); }
+
+Result<fs::path> FolderGuard::claim(const fs::path& parent, const std::string& name) {
+  std::vector<fs::path> missing = workload::missing_folders(parent);
+  missing_before_.insert(missing_before_.begin(), missing.begin(), missing.end());
+  std::error_code error;
+  fs::create_directories(parent, error);
+  if (error) return errno_status(error.value(), "cannot make folder " + quoted(parent));
+  for (int n = 1;; ++n) {
+    fs::path folder = parent / (n == 1 ? name : fmt::format("{}-{}", name, n));
+    if (::mkdir(folder.c_str(), 0777) == 0) {
+      missing_before_.insert(missing_before_.begin(), folder);
+      return folder;
+    }
+    if (errno != EEXIST) return errno_status(errno, "cannot make folder " + quoted(folder));
+  }
 }
 
 }  // namespace assay::controller

@@ -3,7 +3,10 @@
 #include <sys/types.h>
 
 #include <filesystem>
+#include <string>
 #include <vector>
+
+#include "base/result.h"
 
 namespace assay::controller {
 
@@ -17,10 +20,15 @@ void remove_stale_staging(const std::filesystem::path& cache);
 // a run that is refused leaves no trace.
 class FolderGuard {
  public:
+  FolderGuard() = default;
   explicit FolderGuard(const std::filesystem::path& output);
   FolderGuard(const FolderGuard&) = delete;
   FolderGuard& operator=(const FolderGuard&) = delete;
   ~FolderGuard();
+
+  // Makes parent/name, or parent/name-2, -3, ... when that is there: a folder that no other process
+  // has. It and what was made around it are guarded.
+  Result<std::filesystem::path> claim(const std::filesystem::path& parent, const std::string& name);
 
  private:
   std::vector<std::filesystem::path> missing_before_;  // innermost first

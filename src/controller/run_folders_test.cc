@@ -63,6 +63,32 @@ TEST_F(RunFolders, GuardRemovesTheParentsThatWereNotThere) {
   EXPECT_TRUE(fs::exists(output / "result.json"));
 }
 
+TEST_F(RunFolders, ClaimedFoldersAreOnesOwnAndGoWhenTheyAreEmpty) {
+  const fs::path parent = root_ / "results" / "task" / "CPU";
+  {
+    FolderGuard first;
+    FolderGuard second;
+    EXPECT_EQ(*first.claim(parent, "now"), parent / "now");
+    EXPECT_EQ(*second.claim(parent, "now"), parent / "now-2");
+    EXPECT_TRUE(fs::is_directory(parent / "now") && fs::is_directory(parent / "now-2"));
+    std::ofstream(parent / "now-2" / "result.json") << "{}";
+  }
+  EXPECT_FALSE(fs::exists(parent / "now"));
+  EXPECT_TRUE(fs::exists(parent / "now-2" / "result.json"));
+  fs::remove_all(root_ / "results");
+  {
+    EXPECT_TRUE(FolderGuard().claim(parent, "now").ok());
+  }
+  EXPECT_FALSE(fs::exists(root_ / "results"));
+}
+
+TEST_F(RunFolders, AFolderThatCannotBeClaimedIsNamed) {
+  std::ofstream(root_ / "plain") << "x";
+  const auto claimed = FolderGuard().claim(root_ / "plain", "now");
+  ASSERT_FALSE(claimed.ok());
+  EXPECT_NE(claimed.status().message().find("plain"), std::string::npos);
+}
+
 TEST_F(RunFolders, GuardTakesNamesThatNoFileCanHave) {
   EXPECT_NO_THROW(const FolderGuard guard(root_ / std::string(300, 'x')));
   EXPECT_NO_THROW(const FolderGuard guard(""));

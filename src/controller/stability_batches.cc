@@ -7,7 +7,9 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "controller/batch_splitter.h"
 #include "controller/inference_pass.h"
+#include "controller/output_room.h"
 #include "controller/typed_object.h"
 #include "dataset/prefetch.h"
 #include "worker/output_slots.h"
@@ -16,7 +18,6 @@ namespace assay::controller {
 namespace {
 
 constexpr std::chrono::seconds kRecordTimeout{600};
-constexpr int kMostAttempts = 8;  // each with more room for outputs
 
 // Where a sample's outputs are in known batches.
 struct Place {
@@ -34,26 +35,20 @@ std::map<std::size_t, Place> places_of(const Arrangement& samples) {
   return places;
 }
 
-// One sample's part of an output.
-Result<std::span<const std::byte>> row_of(const TensorView& output, std::int64_t batch_size,
-                                          std::size_t row) {
-  if (batch_size > 1 && (output.spec.shape.empty() || output.spec.shape[0] != batch_size)) {
-    return failed_precondition(fmt::format("output {} has no row for each of {} samples",
-                                           to_string(output.spec), batch_size));
-  }
-  const std::size_t bytes = output.bytes.size() / static_cast<std::size_t>(batch_size);
-  return output.bytes.subspan(row * bytes, bytes);
+Status check_rows(const TensorView& output, std::int64_t batch_size) {
+  if (!output.spec.shape.empty() && output.spec.shape[0] == batch_size) return ok_status();
+  return failed_precondition(fmt::format("output {} has no row for each of {} samples",
+                                         to_string(output.spec), batch_size));
 }
 
-// The shape of an output of `batch_size` samples of which each has what one has in `output`.
-Result<Shape> shape_at(const TensorView& output, std::int64_t from, std::int64_t batch_size) {
-  Shape shape = output.spec.shape;
-  if (shape.empty() || shape[0] != from) {
-    return failed_precondition(
-        fmt::format("output {} is not one row per sample", to_string(output.spec)));
-  }
-  shape[0] = batch_size;
-  return shape;
+// One sample's part of an output, of the size that it has in the first batch.
+Result<std::span<const std::byte>> known_row(const TensorView& output, const TensorView& first,
+                                             std::int64_t batch_size, std::size_t row) {
+  RETURN_IF_ERROR(check_rows(output, batch_size));
+  if (output.bytes.size() == first.bytes.size()) return row_of(output, batch_size, row);
+  return failed_precondition(
+      fmt::format("outputs change their shape from batch to batch: first {}, now {}",
+                  to_string(first.spec), to_string(output.spec)));
 }
 
 Status assemble_slot(const KnownBatches& known, const std::map<std::size_t, Place>& places,
@@ -64,10 +59,11 @@ Status assemble_slot(const KnownBatches& known, const std::map<std::size_t, Plac
   const std::size_t slot_bytes = worker::output_slot_bytes(layout);
   sink.aim(std::span(batches.expected_bytes).subspan(slot * slot_bytes, slot_bytes));
   for (std::size_t k = 0; k < layout.outputs.size(); ++k) {
-    ASSIGN_OR_RETURN(const Shape shape,
-                     shape_at(outputs[0][k], known.batch_size, batches.batch_size));
-    const std::size_t row_bytes =
-        outputs[0][k].bytes.size() / static_cast<std::size_t>(known.batch_size);
+    const TensorView& first = outputs[0][k];
+    RETURN_IF_ERROR(check_rows(first, known.batch_size));
+    Shape shape = first.spec.shape;
+    shape[0] = batches.batch_size;
+    const std::size_t row_bytes = row_of(first, known.batch_size, 0).size();
     ASSIGN_OR_RETURN(const std::span<std::byte> into,
                      sink.allocate(k, shape, row_bytes * batches.samples[slot].size()));
     for (std::size_t row = 0; row < batches.samples[slot].size(); ++row) {
@@ -76,8 +72,8 @@ Status assemble_slot(const KnownBatches& known, const std::map<std::size_t, Plac
         return internal_error(
             fmt::format("no outputs are known of sample {}", batches.samples[slot][row]));
       }
-      ASSIGN_OR_RETURN(const auto bytes,
-                       row_of(outputs[place->second.slot][k], known.batch_size, place->second.row));
+      ASSIGN_OR_RETURN(const auto bytes, known_row(outputs[place->second.slot][k], first,
+                                                   known.batch_size, place->second.row));
       std::ranges::copy(bytes, into.subspan(row * row_bytes).begin());
     }
   }
@@ -130,29 +126,21 @@ Status share_batches(Session& session, const KnownBatches& batches, std::uint32_
 }
 
 Status record_expected(Session& session, KnownBatches& batches, std::uint64_t seed) {
-  for (int attempt = 0; attempt < kMostAttempts; ++attempt) {
+  const Json request = {
+      {"calls", 0}, {"clients", 1}, {"seed", seed}, {"max_duration_ns", 0}, {"record", true}};
+  const auto attempt = [&](std::size_t bytes) -> Result<std::uint64_t> {
+    batches.output_capacity_bytes = bytes;
     batches.expected_bytes.clear();
     RETURN_IF_ERROR(share_batches(session, batches, 1));
-    ASSIGN_OR_RETURN(const Json answer, session.call("exercise",
-                                                     Json{{"calls", 0},
-                                                          {"clients", 1},
-                                                          {"seed", seed},
-                                                          {"max_duration_ns", 0},
-                                                          {"record", true}},
-                                                     kRecordTimeout));
-    const TypedObject members(answer, "the worker's answer to exercise");
-    if (!members.has("needed_output_bytes")) {
-      const std::size_t bytes = worker::output_slot_bytes(batches.layout(1));
-      const auto recorded =
-          session.arena().subspan(batches.input_bytes.size(), bytes * batches.samples.size());
-      batches.expected_bytes.assign(recorded.begin(), recorded.end());
-      return ok_status();
-    }
-    ASSIGN_OR_RETURN(const std::uint64_t needed, members.count("needed_output_bytes"));
-    batches.output_capacity_bytes =
-        std::max<std::size_t>(batches.output_capacity_bytes * 2, needed);
-  }
-  return resource_exhausted("the outputs ask for more room each time");
+    ASSIGN_OR_RETURN(const Json answer, session.call("exercise", request, kRecordTimeout));
+    return missing_output_bytes(TypedObject(answer, "the worker's answer to exercise"));
+  };
+  RETURN_IF_ERROR(grow_output_room(batches.output_capacity_bytes, attempt).status());
+  const std::size_t bytes = worker::output_slot_bytes(batches.layout(1));
+  const auto recorded =
+      session.arena().subspan(batches.input_bytes.size(), bytes * batches.samples.size());
+  batches.expected_bytes.assign(recorded.begin(), recorded.end());
+  return ok_status();
 }
 
 Status assemble_expected(const KnownBatches& known, KnownBatches& batches) {

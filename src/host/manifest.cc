@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdlib>
+#include <iterator>
 #include <nlohmann/json.hpp>
 #include <system_error>
 #include <utility>
@@ -12,6 +13,7 @@
 #include "base/file.h"
 #include "base/json_file.h"
 #include "base/json_schema.h"
+#include "host/backend_paths.h"
 #include "host/schemas.h"
 
 namespace assay::host {
@@ -154,8 +156,7 @@ std::vector<fs::path> backend_search_paths(const fs::path& program_folder) {
     if (!one.empty()) paths.emplace_back(one);
     rest.remove_prefix(std::min(rest.size(), one.size() + 1));
   }
-  paths.push_back(program_folder / ".." / "backends");
-  paths.push_back(program_folder / ".." / "lib" / "assay" / "backends");
+  std::ranges::copy(own_backend_paths(program_folder), std::back_inserter(paths));
   return paths;
 }
 

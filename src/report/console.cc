@@ -18,6 +18,7 @@ namespace {
 
 constexpr std::int64_t kRedrawNs = 100'000'000;        // at most ten times a second
 constexpr std::int64_t kRateWindowNs = 2'000'000'000;  // rates are over the last 2 to 4 s
+constexpr std::int64_t kLeastRateNs = 1'000'000'000;   // a rate of less time says little
 constexpr std::size_t kBarColumns = 20;
 constexpr std::size_t kOutcomeColumns = 13;
 constexpr std::size_t kPhaseColumns = 28;
@@ -116,6 +117,7 @@ void ProgressConsole::begin(std::string_view phase, std::uint64_t total, std::st
   activity_.clear();
   total_ = total;
   done_ = 0;
+  counting_ = false;
   began_ns_ = clock_ns_();
   older_ = newer_ = {began_ns_, 0};
   draw();
@@ -124,15 +126,20 @@ void ProgressConsole::begin(std::string_view phase, std::uint64_t total, std::st
 void ProgressConsole::update(std::uint64_t done, std::string_view activity) {
   if (!open_) return;
   const std::int64_t now = clock_ns_();
+  const std::string said = printable(activity);
+  const bool changed = said != activity_;
   // Counting starts anew when it jumps back, e.g. from warm-up to measurement.
-  if (done < done_ || activity != activity_) older_ = newer_ = {now, done};
+  if (done < done_ || changed) older_ = newer_ = {now, done};
+  // What came before the first unit was done, such as loading the model, tells nothing of the rest.
+  if (!counting_ && done > 0) older_ = newer_ = {now, done};
+  counting_ = counting_ || done > 0;
   done_ = done;
-  if (activity != activity_) activity_ = printable(activity);
+  if (changed) activity_ = said;
   if (now - newer_.at_ns >= kRateWindowNs) {
     older_ = newer_;
     newer_ = {now, done};
   }
-  if (!drawn_ || now - drawn_ns_ >= kRedrawNs) draw();
+  if (!drawn_ || changed || now - drawn_ns_ >= kRedrawNs) draw();
 }
 
 void ProgressConsole::set_total(std::uint64_t total) { total_ = total; }
@@ -164,9 +171,11 @@ void ProgressConsole::line(std::string_view text) {
 }
 
 std::string ProgressConsole::live_text(std::int64_t now) const {
-  const double seconds = static_cast<double>(now - older_.at_ns) / 1e9;
+  const std::int64_t counted_ns = now - older_.at_ns;
   const double counted = static_cast<double>(done_) - static_cast<double>(older_.done);
-  const double rate = seconds >= 0.2 && counted > 0 ? counted / seconds : 0;
+  const double rate = counted_ns >= kLeastRateNs && counted > 0
+                          ? counted / (static_cast<double>(counted_ns) / 1e9)
+                          : 0;
   std::string progress, share, rate_text, left;
   if (total_ > 0) {
     const double part = std::min(1.0, static_cast<double>(done_) / static_cast<double>(total_));
@@ -176,7 +185,8 @@ std::string ProgressConsole::live_text(std::int64_t now) const {
       left = fmt::format("about {} left", left_text(static_cast<double>(total_ - done_) / rate));
     }
   }
-  if (rate > 0 && !unit_.empty()) rate_text = fmt::format("{} {}/s", format_number(rate, 3), unit_);
+  if (rate > 0 && !unit_.empty() && unit_ != "%")
+    rate_text = fmt::format("{} {}/s", format_number(rate, 3), unit_);
   if (share.empty()) left = elapsed_text(now - began_ns_);
   // What matters least goes first when the line is too narrow.
   const auto width = static_cast<std::size_t>(std::max(10, style_.columns - 1));

@@ -38,7 +38,7 @@ using ConsoleSink = std::function<void(std::string_view)>;
 ConsoleSink fd_sink(int fd);
 
 // Progress through the phases of a run. On a terminal the phase that goes on is one line, redrawn
-// in place at most ten times a second:
+// in place at most ten times a second, and when what it says of the activity changes:
 //   performance bs 8  [#######.............]  36 %  3,790 batches/s  about 12 s left
 // and when it ends, or off a terminal, one line that stays:
 //   ok       performance bs 8                      18.2 s
@@ -79,6 +79,7 @@ class ProgressConsole {
   std::function<std::int64_t()> clock_ns_;
   bool open_ = false;
   bool drawn_ = false;
+  bool counting_ = false;  // a unit of this phase is done
   std::string phase_, unit_, activity_, last_drawn_;
   std::uint64_t total_ = 0;
   std::uint64_t done_ = 0;

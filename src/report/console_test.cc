@@ -85,10 +85,41 @@ TEST(Progress, OffATerminalIsALineForEachPhase) {
 TEST(Progress, ShowsRateAndTimeLeftOnATerminal) {
   Console console(terminal());
   console->begin("performance, batch 8", 200, "batches");
+  console.pass(3);
+  console->update(10);
   console.pass(2);
   console->update(50);
   EXPECT_EQ(shown(console.take()),
-            "performance, batch 8  [#####...............]   25 %  25 batches/s  about 6 s left");
+            "performance, batch 8  [#####...............]   25 %  20 batches/s  about 8 s left");
+}
+
+TEST(Progress, EstimatesNothingFromTheTimeBeforeTheFirstUnit) {
+  Console console(terminal());
+  console->begin("accuracy", 1000, "samples");
+  console.pass(20);  // a model that loads slowly: 1000 samples would take hours
+  console->update(1);
+  EXPECT_EQ(shown(console.take()), "accuracy  [....................]    0 %");
+  console.pass(0.5);
+  console->update(51);
+  EXPECT_EQ(shown(console.take()), "accuracy  [#...................]    5 %");
+  console.pass(0.5);
+  console->update(101);
+  EXPECT_THAT(shown(console.take()), HasSubstr("100 samples/s  about 9 s left"));
+}
+
+TEST(Progress, SaysWhatTheBackendDoes) {
+  Console console(terminal());
+  console->begin("compile");
+  console->set_total(100, "%");
+  console->update(0, "quantising layer 7");
+  console.pass(1);
+  console->update(0, "quantising layer 7");
+  console.pass(1);
+  console->update(10, "quantising layer 7");
+  console.pass(1);
+  console->update(20, "quantising layer 7");
+  EXPECT_EQ(shown(console.take()),
+            "compile  quantising layer 7  [####................]   20 %  about 8 s left");
 }
 
 TEST(Progress, TellsTheRateOfTheLastSecondsNotOfThePhase) {
@@ -117,6 +148,17 @@ TEST(Progress, RedrawsAtMostTenTimesASecond) {
   }
   EXPECT_LE(drawn, 10);
   EXPECT_GE(drawn, 9);
+}
+
+TEST(Progress, ShowsAnotherActivityAtOnce) {
+  Console console(terminal());
+  console->begin("compile");
+  console.pass(0.01);
+  console->update(0, "reading the model");
+  EXPECT_EQ(shown(console.take()), "compile  reading the model  0.0 s");
+  console.pass(0.01);
+  console->update(0, "reading the model");
+  EXPECT_EQ(console.take(), "");
 }
 
 TEST(Progress, DoesNotRedrawWhatIsShownAlready) {

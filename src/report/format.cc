@@ -22,7 +22,7 @@ constexpr std::array<Unit, 4> kByteUnits{
 std::string grouped(std::string digits) {
   const std::size_t begin = digits.starts_with('-') ? 1 : 0;
   const std::size_t point = std::min(digits.find('.'), digits.size());
-  for (std::size_t at = point; at > begin + 3; at -= 3) digits.insert(at - 3, ",");
+  for (std::size_t at = point; at > begin + 3; at -= 3) digits.insert(at - 3, 1, ',');
   return digits;
 }
 
@@ -81,6 +81,32 @@ const MetricName* find_metric_name(std::string_view metric) {
 }  // namespace
 
 std::string format_count(std::int64_t value) { return grouped(fmt::format("{}", value)); }
+
+std::string with_separators(std::string_view text) {
+  constexpr std::size_t kLeastDigits = 4;
+  const auto digit = [](char c) { return c >= '0' && c <= '9'; };
+  // What makes digits part of something longer; a point or comma at the end of a sentence does not.
+  const auto joins = [&](std::size_t at, std::size_t beyond) {
+    if (at >= text.size()) return false;
+    const char c = text[at];
+    if (c == '.' || c == ',') return beyond < text.size() && digit(text[beyond]);
+    return digit(c) || c == '_' || c == '-' || ((c | 0x20) >= 'a' && (c | 0x20) <= 'z');
+  };
+  std::string result;
+  for (std::size_t at = 0; at < text.size();) {
+    std::size_t end = at;
+    while (end < text.size() && digit(text[end])) ++end;
+    if (end == at) {
+      result += text[at++];
+      continue;
+    }
+    const bool whole = !joins(at - 1, at - 2) && !joins(end, end + 1);
+    const std::string digits(text.substr(at, end - at));
+    result += whole && digits.size() >= kLeastDigits ? grouped(digits) : digits;
+    at = end;
+  }
+  return result;
+}
 
 std::string format_number(double value, int digits) {
   if (!std::isfinite(value)) return std::string(kMissing);
@@ -168,24 +194,39 @@ std::string text_of(const Json& value) {
   if (!value.is_structured()) return value.dump();
   std::string text;
   for (auto item = value.begin(); item != value.end(); ++item) {
-    if (item->is_structured()) return value.dump();
     if (!text.empty()) text += ", ";
     if (value.is_object()) text += item.key() + ": ";
-    text += text_of(*item);
+    const std::string part = text_of(*item);
+    text += item->is_array() ? "[" + part + "]" : item->is_object() ? "(" + part + ")" : part;
   }
   return text.empty() ? std::string(kMissing) : text;
+}
+
+bool has_few_calls(const Json& row) {
+  const auto calls = number_at(row, "samples");
+  return calls && *calls < kCallsOfP90;
+}
+
+std::string calls_text(const Json& row) {
+  const std::string count = count_or_missing(row, "samples");
+  return count + (count == "1" ? " call" : " calls");
 }
 
 std::string text_or_missing(const Json& object, std::string_view key) {
   return text_of(at(object, key));
 }
 
-std::string words(std::string_view identifier) {
-  std::string text(identifier);
-  std::replace(text.begin(), text.end(), '_', ' ');
+std::string sentence(std::string_view phrase) {
+  std::string text(phrase);
   if (!text.empty() && text[0] >= 'a' && text[0] <= 'z') {
     text[0] = static_cast<char>(text[0] - 'a' + 'A');
   }
+  return text;
+}
+
+std::string words(std::string_view identifier) {
+  std::string text = sentence(identifier);
+  std::replace(text.begin(), text.end(), '_', ' ');
   return text;
 }
 

@@ -16,6 +16,10 @@ inline constexpr std::string_view kMissing = "\u2013";
 // 1234567 -> "1,234,567"
 std::string format_count(std::int64_t value);
 
+// A sentence whose counts of four digits and more get separators: "9253 right of 10000" -> "9,253
+// right of 10,000". Digits that belong to a word, a fraction or a number with separators stay.
+std::string with_separators(std::string_view text);
+
 // `digits` significant ones, thousands separated, never in scientific form between 1e-4 and 1e15:
 // 30291.24 -> "30,291", 1.8417 -> "1.842", 1.2e-7 -> "1.2e-07".
 std::string format_number(double value, int digits = 4);
@@ -34,9 +38,15 @@ std::string count_or_missing(const Json& object, std::string_view key);
 std::string number_or_missing(const Json& object, std::string_view key, int digits = 4);
 std::string duration_or_missing(const Json& object, std::string_view key, int digits = 4);
 std::string bytes_or_missing(const Json& object, std::string_view key);
-// Any scalar as text; objects and lists of scalars joined by commas, deeper ones as compact JSON.
+// Any scalar as text; objects and lists joined by commas, deeper ones in brackets.
 std::string text_or_missing(const Json& object, std::string_view key);
 std::string text_of(const Json& value);
+
+// Whether a performance row has fewer calls than the lowest percentile floor (P90's): it may be
+// valid, and still its figures are of a few calls only.
+inline constexpr int kCallsOfP90 = 64;
+bool has_few_calls(const Json& row);
+std::string calls_text(const Json& row);  // "1 call", "7,200 calls"
 
 // Members that may be missing: none when absent, null, or of another type.
 std::optional<double> number_at(const Json& object, std::string_view key);
@@ -45,6 +55,9 @@ bool bool_at(const Json& object, std::string_view key);           // false when 
 // The member, or an empty list / null.
 const Json& list_at(const Json& object, std::string_view key);
 const Json& at(const Json& object, std::string_view key);
+
+// With a capital letter in front.
+std::string sentence(std::string_view phrase);
 
 // "pass" -> "Pass", "not_judged" -> "Not judged", "timed_out" -> "Timed out".
 std::string words(std::string_view identifier);

@@ -63,11 +63,32 @@ TEST(Members, WhatIsAbsentNullOrOfAnotherTypeIsMissing) {
   EXPECT_EQ(duration_or_missing(object, "null"), kMissing);
 }
 
+TEST(WithSeparators, GroupsCountsAndNothingElse) {
+  EXPECT_EQ(with_separators("9253 right of 10000, of 1234567."),
+            "9,253 right of 10,000, of 1,234,567.");
+  EXPECT_EQ(with_separators("999 of 999"), "999 of 999");
+  EXPECT_EQ(with_separators("10000"), "10,000");
+  for (const char* text : {"0.123456", "1.5e-100000", "x12345", "12345x", "4e6e25d477",
+                           "20261130-1654", "img-00042", "10,000", "12345.678", ""}) {
+    EXPECT_EQ(with_separators(text), text);
+  }
+}
+
+TEST(FewCalls, AreFewerThanTheFloorOfP90AndAreNamed) {
+  EXPECT_TRUE(has_few_calls({{"samples", 63}}));
+  EXPECT_FALSE(has_few_calls({{"samples", 64}}));
+  EXPECT_FALSE(has_few_calls(Json::object()));
+  EXPECT_EQ(calls_text({{"samples", 1}}), "1 call");
+  EXPECT_EQ(calls_text({{"samples", 7200}}), "7,200 calls");
+}
+
 TEST(TextOf, JoinsListsAndObjectsOfScalars) {
   EXPECT_EQ(text_of(Json({1, "a", true})), "1, a, yes");
   EXPECT_EQ(text_of(Json::array()), kMissing);
   EXPECT_EQ(text_of(Json{{"a", 1}, {"b", "x"}}), "a: 1, b: x");
-  EXPECT_EQ(text_of(Json{{"a", {1}}}), R"({"a":[1]})");
+  EXPECT_EQ(text_of(Json{{"a", {1}}}), "a: [1]");
+  EXPECT_EQ(text_of(Json{{"crop", {{"mode", "center"}, {"size", {224, 224}}}}, {"scale", 255}}),
+            "crop: (mode: center, size: [224, 224]), scale: 255");
 }
 
 TEST(Metrics, HaveTheirPublishedNamesAndUnits) {

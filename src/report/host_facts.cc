@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 #include <gnu/libc-version.h>
-#include <sched.h>
 #include <sys/utsname.h>
 
 #include <algorithm>
@@ -13,6 +12,8 @@
 #include <set>
 #include <system_error>
 
+#include "base/cgroup.h"
+#include "base/cpus.h"
 #include "base/file.h"
 
 namespace assay::report {
@@ -103,36 +104,11 @@ class HostFiles {
     std::error_code ignored;
     return fs::exists(root_ / path, ignored);
   }
+  const fs::path& root() const { return root_; }
 
  private:
   fs::path root_;
 };
-
-// The tightest limit on the way from this process's group to the root of the hierarchy.
-template <typename Parse>
-auto tightest(const HostFiles& files, std::string_view file, Parse parse) {
-  decltype(parse(std::string_view())) least;
-  std::string group = parse_cgroup_v2_path(files.text("proc/self/cgroup")).value_or("/");
-  while (true) {
-    const auto limit = parse(files.text(fmt::format("sys/fs/cgroup{}/{}", group, file)));
-    if (limit && (!least || *limit < *least)) least = limit;
-    if (group.empty() || group == "/") return least;
-    group.erase(group.rfind('/'));
-  }
-}
-
-std::optional<int> usable_processors() {
-  // Larger than the kernel's own limit of 8,192, so that one call always does.
-  constexpr int kMost = 16384;
-  cpu_set_t* set = CPU_ALLOC(kMost);
-  if (set == nullptr) return std::nullopt;
-  const std::size_t size = CPU_ALLOC_SIZE(kMost);
-  CPU_ZERO_S(size, set);
-  std::optional<int> count;
-  if (sched_getaffinity(0, size, set) == 0) count = CPU_COUNT_S(size, set);
-  CPU_FREE(set);
-  return count;
-}
 
 std::optional<bool> turbo(const HostFiles& files) {
   const std::string no_turbo = files.text("sys/devices/system/cpu/intel_pstate/no_turbo");
@@ -163,11 +139,11 @@ void add_processor(const HostFiles& files, Json& facts) {
   facts["architecture"] = ::uname(&system) == 0 ? or_null_text(system.machine) : Json(nullptr);
   facts["vendor"] = or_null(cpu.vendor);
   facts["cores_logical"] = cpu.processors > 0 ? Json(cpu.processors) : or_null(online);
-  facts["cores_usable"] = or_null(usable_processors());
+  facts["cores_usable"] = usable_cpus();
   facts["sockets"] = or_null(cpu.sockets);
   facts["threads_per_core"] = or_null(cpu.threads_per_core);
   facts["numeric_flags"] = cpu.flags.empty() ? Json(nullptr) : Json(numeric_flags(cpu.flags));
-  facts["cpu_quota_cores"] = or_null(tightest(files, "cpu.max", parse_cpu_max_cores));
+  facts["cpu_quota_cores"] = or_null(cgroup_cpu_quota_cores(files.root()));
   facts["governor"] =
       or_null_text(files.text("sys/devices/system/cpu/cpu0/cpufreq/scaling_governor"));
   facts["turbo"] = or_null(turbo(files));
@@ -176,7 +152,7 @@ void add_processor(const HostFiles& files, Json& facts) {
 
 void add_memory(const HostFiles& files, Json& facts) {
   facts["memory_bytes"] = or_null(parse_meminfo_total_bytes(files.text("proc/meminfo")));
-  facts["memory_limit_bytes"] = or_null(tightest(files, "memory.max", parse_memory_max_bytes));
+  facts["memory_limit_bytes"] = or_null(cgroup_memory_limit_bytes(files.root()));
   facts["transparent_hugepages"] =
       or_null(parse_selected(files.text("sys/kernel/mm/transparent_hugepage/enabled")));
 }
@@ -251,20 +227,6 @@ std::optional<std::string> parse_os_release_name(std::string_view text) {
   return name;
 }
 
-std::optional<double> parse_cpu_max_cores(std::string_view text) {
-  const std::string_view content = trimmed(text);
-  const std::size_t space = content.find(' ');
-  if (space == std::string_view::npos) return std::nullopt;
-  const auto quota = parse_whole<std::int64_t>(content.substr(0, space));
-  const auto period = parse_whole<std::int64_t>(content.substr(space + 1));
-  if (!quota || !period || *quota <= 0 || *period <= 0) return std::nullopt;
-  return static_cast<double>(*quota) / static_cast<double>(*period);
-}
-
-std::optional<std::uint64_t> parse_memory_max_bytes(std::string_view text) {
-  return parse_whole<std::uint64_t>(trimmed(text));
-}
-
 std::optional<std::string> parse_selected(std::string_view text) {
   const std::size_t open = text.find('[');
   const std::size_t close = text.find(']');
@@ -272,15 +234,6 @@ std::optional<std::string> parse_selected(std::string_view text) {
     return std::nullopt;
   }
   return std::string(text.substr(open + 1, close - open - 1));
-}
-
-std::optional<std::string> parse_cgroup_v2_path(std::string_view text) {
-  std::optional<std::string> path;
-  for_each_piece(text, '\n', [&](std::string_view line) {
-    constexpr std::string_view kUnified = "0::/";
-    if (line.starts_with(kUnified)) path = std::string(trimmed(line.substr(kUnified.size() - 1)));
-  });
-  return path;
 }
 
 std::optional<int> parse_cpu_list_count(std::string_view text) {

@@ -32,12 +32,8 @@ CpuInfo parse_cpuinfo(std::string_view text);
 std::vector<std::string> numeric_flags(const std::vector<std::string>& flags);
 std::optional<std::uint64_t> parse_meminfo_total_bytes(std::string_view text);
 std::optional<std::string> parse_os_release_name(std::string_view text);
-std::optional<double> parse_cpu_max_cores(std::string_view text);            // cgroup v2 cpu.max
-std::optional<std::uint64_t> parse_memory_max_bytes(std::string_view text);  // none for "max"
 // "always [madvise] never" -> "madvise"
 std::optional<std::string> parse_selected(std::string_view text);
-// The path of this process's group in the unified hierarchy, from /proc/self/cgroup.
-std::optional<std::string> parse_cgroup_v2_path(std::string_view text);
 // How many processors a list names: "0-3,8" -> 4. None for text of another form.
 std::optional<int> parse_cpu_list_count(std::string_view text);
 

@@ -64,28 +64,10 @@ TEST(ParseOsRelease, TakesThePrettyNameWithOrWithoutQuotes) {
   EXPECT_EQ(parse_os_release_name("NAME=x"), std::nullopt);
 }
 
-TEST(ParseCpuMax, IsQuotaOverPeriod) {
-  EXPECT_THAT(parse_cpu_max_cores("150000 100000\n"), Optional(1.5));
-  EXPECT_EQ(parse_cpu_max_cores("max 100000\n"), std::nullopt);
-  EXPECT_EQ(parse_cpu_max_cores("100000 0\n"), std::nullopt);
-  EXPECT_EQ(parse_cpu_max_cores(""), std::nullopt);
-}
-
-TEST(ParseMemoryMax, MaxIsNoLimit) {
-  EXPECT_THAT(parse_memory_max_bytes("1073741824\n"), Optional(std::uint64_t{1073741824}));
-  EXPECT_EQ(parse_memory_max_bytes("max\n"), std::nullopt);
-}
-
 TEST(ParseSelected, TakesTheWordInBrackets) {
   EXPECT_THAT(parse_selected("always [madvise] never\n"), Optional(std::string("madvise")));
   EXPECT_EQ(parse_selected("always"), std::nullopt);
   EXPECT_EQ(parse_selected("] ["), std::nullopt);
-}
-
-TEST(ParseCgroup, TakesTheUnifiedHierarchy) {
-  EXPECT_THAT(parse_cgroup_v2_path("4:memory:/old\n0::/user.slice/run\n"),
-              Optional(std::string("/user.slice/run")));
-  EXPECT_EQ(parse_cgroup_v2_path("4:memory:/old\n"), std::nullopt);
 }
 
 TEST(ParseCpuList, CountsRangesAndSingles) {

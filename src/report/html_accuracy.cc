@@ -54,18 +54,27 @@ std::string metrics_table(const Json& accuracy) {
   return table.compact().html();
 }
 
+constexpr std::string_view kScoreTest =
+    "z is how many standard errors the share of right answers lies above the share wanted of the "
+    "reference, counted on the same samples: from 1.645 up the criterion is met and from -1.645 "
+    "down it is not, each with 95 % confidence; between the two these samples cannot decide.";
+
 std::string judged_table(const Json& accuracy) {
   HtmlTable table("How accuracy was judged", {{"Criterion"}, {"Verdict"}, {"Because"}});
+  bool has_score = false;
   for (const Json& item : list_at(accuracy, "judged")) {
+    has_score = has_score || string_at(item, "reason").find("; z = ") != std::string::npos;
     std::string note = string_at(item, "method");
     if (const auto needed = number_at(item, "samples_needed")) {
       note += fmt::format("{}about {} samples would decide it", note.empty() ? "" : "; ",
                           format_count(static_cast<std::int64_t>(*needed)));
     }
-    table.add_row({escape_html(string_at(item, "criterion")), badge(string_at(item, "verdict")),
-                   figure_with_note(escape_html(string_at(item, "reason")), note)});
+    table.add_row(
+        {escape_html(string_at(item, "criterion")), badge(string_at(item, "verdict")),
+         figure_with_note(escape_html(with_separators(string_at(item, "reason"))), note)});
   }
-  return table.empty() ? "" : table.html();
+  if (table.empty()) return "";
+  return table.html() + (has_score ? paragraph(std::string(kScoreTest)) : "");
 }
 
 // What a reader of an accuracy figure has to know about the samples.
@@ -228,7 +237,7 @@ std::string difference_charts(const Json& output, std::size_t index) {
 std::string output_details(const Json& output, std::size_t index) {
   std::string html = element("h3", escape_html("Output " + string_at(output, "output"))) + "\n";
   if (const std::string reason = string_at(output, "reason"); !reason.empty()) {
-    html += paragraph(words(reason) + ".");
+    html += paragraph(sentence(reason) + ".");
   }
   if (bool_at(output, "identical")) {
     html += paragraph("Every value equals the reference's.");
@@ -255,7 +264,7 @@ std::string accuracy_section(const Json& result) {
         "alert");
   }
   if (const std::string note = string_at(accuracy, "note"); !note.empty()) {
-    html += paragraph(words(note) + ".");
+    html += paragraph(sentence(note) + ".");
   }
   html += metrics_table(accuracy) + judged_table(accuracy) + accuracy_facts(accuracy);
   return section("accuracy", "Accuracy", html);

@@ -55,9 +55,14 @@ std::string percentile_cell(const Json& row, const char* key) {
   return std::string(kMissing);
 }
 
+std::string validity_badge(const Json& row) {
+  if (!bool_at(row, "valid")) return "<span class=\"badge bad\">Not valid</span>";
+  if (!has_few_calls(row)) return "<span class=\"badge good\">Valid</span>";
+  return fmt::format("<span class=\"badge caution\">Valid, but {} only</span>", calls_text(row));
+}
+
 std::string standing_badges(const Json& row) {
-  std::string html = bool_at(row, "valid") ? "<span class=\"badge good\">Valid</span>"
-                                           : "<span class=\"badge bad\">Not valid</span>";
+  std::string html = validity_badge(row);
   const Json& stable = at(row, "stable");
   if (stable.is_boolean()) {
     html += stable.get<bool>() ? " <span class=\"badge good\">Stable</span>"

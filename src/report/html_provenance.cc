@@ -38,6 +38,7 @@ std::string value_at(const Json& object, const char* key) {
   if (std::string_view(key) == "segments" && value.is_array()) {
     return format_count(static_cast<std::int64_t>(value.size()));
   }
+  if (value.is_number_integer()) return format_count(value.get<std::int64_t>());
   return text_of(value);
 }
 
@@ -58,24 +59,11 @@ std::string phase_outcome(const Json& result, std::string_view name) {
   return "not reached";
 }
 
-// "wall_ns" -> a duration, "size_bytes" -> a size, "sha256" -> fixed width; else as it is.
-std::string fact_html(const std::string& key, const Json& value) {
-  if (value.is_number() && key.ends_with("_ns")) {
-    return escape_html(format_duration_ns(value.get<double>()));
-  }
-  if (value.is_number() && key.ends_with("_bytes")) {
-    return escape_html(format_bytes(value.get<double>()));
-  }
-  if (value.is_number_integer()) return escape_html(format_count(value.get<std::int64_t>()));
-  const std::string text = escape_html(text_of(value));
-  return key.ends_with("sha256") || key == "git_commit" ? element("code", text, "hash") : text;
-}
-
 struct KeyTitle {
   std::string_view key;
   std::string_view title;
 };
-constexpr std::array<KeyTitle, 14> kKeyTitles{{{"sha256", "SHA-256"},
+constexpr std::array<KeyTitle, 15> kKeyTitles{{{"sha256", "SHA-256"},
                                                {"cpu_model", "CPU"},
                                                {"cpu_quota_cores", "CPU quota, cores"},
                                                {"size_bytes", "Size"},
@@ -88,19 +76,46 @@ constexpr std::array<KeyTitle, 14> kKeyTitles{{{"sha256", "SHA-256"},
                                                {"numeric_flags", "CPU flags for arithmetic"},
                                                {"assay_version", "Assay version"},
                                                {"git_commit", "Revision"},
+                                               {"ir_version", "IR version"},
                                                {"opset", "Operator set"}}};
 
+// "wall_ns" -> "Wall": its value is shown with a unit.
 std::string title_of(std::string_view key) {
   for (const KeyTitle& row : kKeyTitles) {
     if (row.key == key) return std::string(row.title);
   }
+  for (const std::string_view unit : {"_ns", "_bytes"}) {
+    if (key.ends_with(unit)) key.remove_suffix(unit.size());
+  }
   return words(key);
+}
+
+// "wall_ns" -> a duration, "size_bytes" -> a size, "sha256" -> fixed width; the members of an
+// object one after another; else as it is.
+std::string fact_html(const std::string& key, const Json& value) {
+  if (value.is_number() && key.ends_with("_ns")) {
+    return escape_html(format_duration_ns(value.get<double>()));
+  }
+  if (value.is_number() && key.ends_with("_bytes")) {
+    return escape_html(format_bytes(value.get<double>()));
+  }
+  if (value.is_number_integer()) return escape_html(format_count(value.get<std::int64_t>()));
+  if (value.is_object() && !value.empty()) {
+    std::string html;
+    for (const auto& member : value.items()) {
+      html += fmt::format("{}{}: {}", html.empty() ? "" : "; ", escape_html(title_of(member.key())),
+                          fact_html(member.key(), member.value()));
+    }
+    return html;
+  }
+  const std::string text = escape_html(text_of(value));
+  return key.ends_with("sha256") || key == "git_commit" ? element("code", text, "hash") : text;
 }
 
 std::string object_facts(const Json& object) {
   FactList facts;
   for (const auto& member : object.items()) {
-    if (member.value().is_null()) {
+    if (member.value().is_null() || member.value() == "") {
       facts.add_html(title_of(member.key()), "<span class=\"missing\">not known</span>");
     } else {
       facts.add_html(title_of(member.key()), fact_html(member.key(), member.value()));
@@ -131,6 +146,28 @@ std::string run_facts(const Json& result) {
   facts.add("Worker policy", string_at(provenance, "worker_policy"));
   facts.add("Clock", string_at(provenance, "clock"));
   facts.add("Schema version", text_or_missing(result, "schema_version"));
+  return facts.html();
+}
+
+// "workload": {"clients": 2} -> "Workload, clients": 2, however deep.
+void add_plan(const Json& object, const std::string& prefix, FactList& facts) {
+  for (const auto& member : object.items()) {
+    std::string title = words(member.key());
+    if (!prefix.empty()) {
+      title = prefix + ", " + member.key();
+      std::replace(title.begin(), title.end(), '_', ' ');
+    }
+    if (member.value().is_object() && !member.value().empty()) {
+      add_plan(member.value(), title, facts);
+    } else {
+      facts.add(title, text_of(member.value()));
+    }
+  }
+}
+
+std::string plan_facts(const Json& plan) {
+  FactList facts;
+  add_plan(plan, "", facts);
   return facts.html();
 }
 
@@ -174,7 +211,8 @@ constexpr std::array<Term, 12> kTerms{{
      "dependence between calls included."},
     {"Valid",
      "No call failed, the books balance (rate times latency is what was in flight), and the "
-     "outputs of the timed run are those of the accuracy run."},
+     "outputs of the timed run are those of the accuracy run. With fewer than 64 calls, what it "
+     "takes to bound P90, their number stands beside: such figures are a first impression."},
     {"Stable",
      "Rounds differ by at most 3 % (coefficient of variation), first and last third by at "
      "most 5 %."},
@@ -216,7 +254,7 @@ std::string phases_section(const Json& result) {
       name += ", batch size " + format_number(*batch);
     }
     const bool skipped = string_at(phase, "outcome") == "skipped";
-    std::string remark = words(string_at(phase, "reason"));
+    std::string remark = sentence(string_at(phase, "reason"));
     if (bool_at(phase, "cached")) remark = "From an earlier run with the same inputs";
     if (const std::string log = string_at(phase, "log"); !log.empty()) remark += " (" + log + ")";
     table.add_row(
@@ -265,18 +303,8 @@ std::string repeat_section(const Json& result) {
     html += paragraph(words(string_at(item, "what")) + ":") + command_block(command);
   }
   if (const Json& plan = at(result, "plan"); plan.is_object() && !plan.empty()) {
-    html += "<details>\n<summary>The plan, with every default filled in</summary>\n";
-    html += fmt::format("<pre tabindex=\"0\"><code>{}</code></pre>\n</details>\n", [&] {
-      // Line by line: escaping takes the line ends away.
-      std::string lines;
-      const std::string text = plan.dump(2, ' ', false, Json::error_handler_t::replace);
-      for (std::size_t begin = 0; begin < text.size();) {
-        const std::size_t end = std::min(text.find('\n', begin), text.size());
-        lines += escape_html(std::string_view(text).substr(begin, end - begin)) + "\n";
-        begin = end + 1;
-      }
-      return lines;
-    }());
+    html += "<details>\n<summary>The plan, with every default filled in</summary>\n" +
+            plan_facts(plan) + "</details>\n";
   }
   return section("repeat", "Repeat it", html);
 }

@@ -42,6 +42,27 @@ TEST_P(GoldenPage, ShowsNoNumberThatIsNone) {
   }
 }
 
+TEST_P(GoldenPage, ShowsNoJson) {
+  const std::string page = render_html(golden_result(GetParam()), kStandIns);
+  const std::string text = page.substr(0, page.find("<script"));
+  for (const char* piece : {"{&quot;", "&quot;:&quot;", "&quot;:{", ":["})
+    EXPECT_EQ(around(text, piece), "");
+}
+
+TEST(Page, ARowOfFewCallsIsNotPlainlyValid) {
+  Json result = golden_result("example");
+  result["performance"] = {result["performance"][0]};
+  result["performance"][0]["samples"] = 64;
+  EXPECT_NE(around(render_html(result, kStandIns), "badge good\">Valid<"), "");
+  result["performance"][0]["samples"] = 2;
+  const std::string page = render_html(result, kStandIns);
+  EXPECT_NE(around(page, ">Valid, but 2 calls only<"), "");
+  EXPECT_NE(around(page, "batch 1, 1 client, 2 calls only"), "");
+  EXPECT_EQ(around(page, "badge good\">Valid<"), "");
+  result["performance"][0]["samples"] = 1;
+  EXPECT_NE(around(render_html(result, kStandIns), ">Valid, but 1 call only<"), "");
+}
+
 TEST(Page, StandsAlone) {
   const std::string page = render_html(golden_result("example"));
   EXPECT_NE(around(page, "var uPlot="), "");

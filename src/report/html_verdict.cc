@@ -121,7 +121,7 @@ std::string numeric_tile(const Json& result) {
     mismatches += static_cast<std::int64_t>(number_at(output, "nonfinite_mismatches").value_or(0));
   }
   const std::string note = mismatches > 0 ? format_count(mismatches) + " NaN or Inf mismatches"
-                                          : "largest, absolute; no NaN or Inf mismatch";
+                                          : "largest of any output value; no NaN or Inf mismatch";
   return tile("Numeric difference", format_number(largest), note);
 }
 
@@ -141,13 +141,15 @@ std::string performance_tiles(const Json& result) {
     const bool one = number_at(row, "clients") == 1.0;
     std::string text = fmt::format("batch {}, {} {}", count_or_missing(row, "batch_size"),
                                    count_or_missing(row, "clients"), one ? "client" : "clients");
+    if (has_few_calls(row)) text += fmt::format(", {} only", calls_text(row));
     if (bool_at(row, "noisy")) text += ", noisy host";
     if (at(row, "stable") == Json(false)) text += ", not stable";
     return text;
   };
   std::string tiles;
   if (fastest != nullptr) {
-    tiles += tile("Highest rate", number_or_missing(*fastest, "qps", 5) + " /s", where(*fastest));
+    tiles +=
+        tile("Highest rate", number_or_missing(*fastest, "qps", 5) + " samples/s", where(*fastest));
   }
   if (quickest != nullptr) {
     const Json& latency = at(*quickest, "latency_ns");
@@ -164,8 +166,8 @@ std::string criteria_table(const Json& result) {
   for (const Json& criterion : list_at(result, "criteria")) {
     table.add_row({escape_html(words(string_at(criterion, "name"))),
                    badge(string_at(criterion, "outcome")),
-                   figure_with_note(escape_html(string_at(criterion, "found")),
-                                    string_at(criterion, "detail")),
+                   figure_with_note(escape_html(with_separators(string_at(criterion, "found"))),
+                                    with_separators(string_at(criterion, "detail"))),
                    escape_html(string_at(criterion, "wanted"))});
   }
   return table.empty() ? paragraph("No criterion was reached.") : table.html();
@@ -179,7 +181,9 @@ std::string notices(const Json& result) {
         "<div class=\"notice caution\">\n<h3>Warnings</h3>\n" + text_list(warnings) + "</div>\n";
   }
   Json notes = list_at(result, "notes");
-  if (bool_at(result, "self_comparison")) {
+  const bool is_said = std::ranges::any_of(
+      notes, [](const Json& note) { return text_of(note).starts_with("Self-comparison"); });
+  if (bool_at(result, "self_comparison") && !is_said) {
     notes.insert(notes.begin(),
                  "Self-comparison: the hardware under test is also the reference, so differences "
                  "between the two say nothing about the hardware.");

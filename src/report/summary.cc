@@ -61,7 +61,7 @@ std::string criteria(const Json& result, const ConsoleStyle& style) {
     text += fmt::format("{}{}{}{}; wanted: {}\n", kIndent,
                         painted(left_aligned(words(outcome), 14), tone_of(outcome), style.color),
                         left_aligned(printable(string_at(criterion, "name")), 13),
-                        printable(string_at(criterion, "found")),
+                        printable(with_separators(string_at(criterion, "found"))),
                         printable(string_at(criterion, "wanted")));
   }
   return text.empty() ? "" : "\n" + text;
@@ -108,6 +108,7 @@ std::string numeric(const Json& result) {
 std::string standing(const Json& row) {
   if (!bool_at(row, "valid")) return "not valid";
   if (bool_at(row, "noisy")) return "noisy host";
+  if (has_few_calls(row)) return calls_text(row) + " only";
   const Json& stable = at(row, "stable");
   return stable.is_boolean() && !stable.get<bool>() ? "not stable" : "";
 }

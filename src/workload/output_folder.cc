@@ -19,12 +19,16 @@ std::vector<fs::path> missing_folders(const fs::path& folder) {
   return missing;
 }
 
+void remove_empty_folders(const std::vector<fs::path>& innermost_first) {
+  std::error_code ignored;
+  for (const fs::path& path : innermost_first) fs::remove(path, ignored);
+}
+
 Status check_output_folder(const fs::path& folder, std::uint64_t needed_bytes) {
   const std::vector<fs::path> made = missing_folders(folder);
   const Status status = check_writable_folder(folder, needed_bytes);
   if (status.ok()) return status;
-  std::error_code ignored;  // what is not empty is not ours to remove
-  for (const fs::path& path : made) fs::remove(path, ignored);
+  remove_empty_folders(made);
   return status.with_context("--output");
 }
 

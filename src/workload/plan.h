@@ -45,6 +45,10 @@ struct RunRequest {
   std::uint64_t seed = 1;
   std::string stability;  // budget of the stability matrix; "": quick
 
+  // The folder of ASSAY_BACKENDS that holds the backend, when it is not found without; the command
+  // that repeats the run names it.
+  std::filesystem::path backends_folder;
+
   std::filesystem::path workloads_folder;       // holds <task>.json
   std::filesystem::path model_zoo_folder;       // holds <model>.json
   std::filesystem::path fetched_models_folder;  // <cache>/models

@@ -68,7 +68,11 @@ Json to_json(const Plan& plan) {
 }
 
 std::string command_line(const RunRequest& request) {
-  std::string line = "./assay run";
+  std::string line;
+  if (!request.backends_folder.empty()) {
+    line = fmt::format("ASSAY_BACKENDS={} ", shell_word(request.backends_folder.native()));
+  }
+  line += "./assay run";
   const auto option = [&](const char* name, const std::string& value) {
     line += fmt::format(" {} {}", name, shell_word(value));
   };

@@ -134,13 +134,21 @@ TEST_F(PlanTest, RefusesAnUnknownTaskWithTheNearest) {
   request_.task = "something-else";
   write("workloads/other.json", "{}");
   EXPECT_EQ(refusal(), "unknown task \"something-else\"; tasks are: net, other");
+  write("workloads/netz.json", "{}");
+  request_.task = "netzz";
+  EXPECT_EQ(refusal(), "unknown task \"netzz\" (did you mean \"netz\"?)");
+  write("workloads/netty.json", "{}");
+  request_.task = "nettz";
+  EXPECT_EQ(refusal(), "unknown task \"nettz\" (did you mean \"netty\" or \"netz\"?)");
   request_.task = "../model_zoo/net";
   EXPECT_THAT(refusal(), StartsWith("unknown task \"../model_zoo/net\""));
 }
 
 TEST_F(PlanTest, RefusesUnknownHardwareWithTheNearest) {
   request_.hardware_type = "OPENVIN";
-  EXPECT_EQ(refusal(), "unknown hardware type \"OPENVIN\" (did you mean \"OPENVINO\"?)");
+  EXPECT_EQ(refusal(),
+            "unknown hardware type \"OPENVIN\" (did you mean \"OPENVINO\"?); "
+            "hardware types are: CPU, OPENVINO");
   request_.hardware_type = "TPU9000";
   EXPECT_EQ(refusal(), "unknown hardware type \"TPU9000\"; hardware types are: CPU, OPENVINO");
 }
@@ -499,6 +507,14 @@ TEST(CommandLine, RepeatsTheRunInAShell) {
       command_line(request),
       "./assay run --task net --hardware_type CPU --batch_sizes 1,8 --clients 2 --data_percent "
       "12.5 --set 'note=it'\\''s here' --set n=1 --quick");
+}
+
+TEST(CommandLine, NamesTheFolderOfABackendThatIsNotFoundWithout) {
+  RunRequest request;
+  request.task = "net";
+  request.backends_folder = "my backends";
+  EXPECT_EQ(command_line(request),
+            "ASSAY_BACKENDS='my backends' ./assay run --task net --hardware_type CPU");
 }
 
 }  // namespace

@@ -19,6 +19,8 @@ namespace assay::workload {
 namespace fs = std::filesystem;
 namespace {
 
+constexpr std::size_t kMostNearNames = 3;
+
 // Collects what is wrong.
 class Errors {
  public:
@@ -74,8 +76,9 @@ void check_answers(const RunRequest& request, Errors& errors) {
 void check_hardware(const std::string& asked, const std::vector<std::string>& known,
                     Errors& errors) {
   if (known.empty() || std::find(known.begin(), known.end(), asked) != known.end()) return;
-  errors.refuse(not_found(fmt::format("unknown hardware type \"{}\"{}", asked,
-                                      nearest_or_all(asked, known, "hardware types"))));
+  // They are few: a wrong one is told the others too.
+  errors.refuse(not_found(fmt::format("unknown hardware type \"{}\"{}; hardware types are: {}",
+                                      asked, did_you_mean(asked, known), fmt::join(known, ", "))));
 }
 
 }  // namespace
@@ -107,7 +110,7 @@ Status check_output_is_free(const RunRequest& request) {
 
 std::string nearest_or_all(const std::string& word, const std::vector<std::string>& names,
                            std::string_view what) {
-  const std::string hint = did_you_mean(word, names);
+  const std::string hint = did_you_mean(word, names, kMostNearNames);
   if (!hint.empty()) return hint;
   return names.empty() ? fmt::format("; there are no {}", what)
                        : fmt::format("; {} are: {}", what, fmt::join(names, ", "));

@@ -25,7 +25,8 @@ std::vector<Status> check_request(const RunRequest& request,
 // That the output folder holds no result and is no file. Makes nothing.
 Status check_output_is_free(const RunRequest& request);
 
-// "; did you mean ...", or the list of all names when none is near. `what`: "tasks".
+// " (did you mean ...?)" with the nearest names, three at most, or the list of all when none is
+// near. `what`: "tasks".
 std::string nearest_or_all(const std::string& word, const std::vector<std::string>& names,
                            std::string_view what);
 

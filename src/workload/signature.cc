@@ -271,7 +271,8 @@ class DimensionFiller {
   void choose(std::size_t index, std::size_t axis, TensorSpec& spec, ModelInfo& info) {
     const std::string symbol = symbol_of(index, axis);
     const std::string place = fmt::format("{}.{}", spec.name, axis);
-    names_.push_back(symbol.empty() ? place : symbol);
+    const std::string& name = symbol.empty() ? place : symbol;
+    if (std::ranges::find(names_, name) == names_.end()) names_.push_back(name);
     if (const DimensionChoice* choice = choice_for(symbol, place)) {
       spec.shape[axis] = choice->value;
       return;
@@ -317,7 +318,7 @@ class DimensionFiller {
   const ModelFile& model_;
   const std::vector<DimensionChoice>& choices_;
   std::vector<bool> used_;
-  std::vector<std::string> names_;  // of every free dimension that is not the batch
+  std::vector<std::string> names_;  // of the free dimensions that are not the batch, each once
   std::string missing_;
   std::string example_;
 };

@@ -211,6 +211,15 @@ TEST(BareModel, RefusesAChoiceForWhatIsNotFree) {
                        "(did you mean \"sequence\"?)"));
 }
 
+TEST(BareModel, NamesADimensionOfSeveralInputsOnce) {
+  ModelFile model = model_of({{"ids", DType::kInt64, {-1, -1}}, {"mask", DType::kInt64, {-1, -1}}});
+  model.batch = {true, 1, "batch"};
+  model.input_dims = {{true, {"batch", "seq"}}, {true, {"batch", "seq"}}};
+  EXPECT_THAT(model_info_from_signature(model, {{"length", 5}}),
+              StatusIs(StatusCode::kInvalidArgument,
+                       "--dim length: not a free dimension of my.onnx, those are: \"seq\""));
+}
+
 TEST(BareModel, TakesAFixedFirstDimensionThatAllShareForTheBatch) {
   ModelFile model = model_of({{"x", DType::kFloat32, {4, 3}}});
   model.batch = {false, 4, ""};

@@ -164,7 +164,7 @@ class Reports(Case):
 
     def test_bytes_that_are_no_text_do_not_lose_the_result(self):
         run = self.run_assay(*FAULTY, *SHORT, "--data_percent", "1", "--batch_sizes", "4",
-                             ASSAY_FAULT="compile:bytes")
+                             ASSAY_FAULT="compile:mumble")
         self.assert_complete(run)
         self.assertEqual(run.phase("compile")["outcome"], "crashed")
         self.assertIn("\ufffd", run.phase("compile")["reason"])

@@ -149,6 +149,8 @@ class ManifestTest(unittest.TestCase):
                     self.assertIn(step, self.manifest["products"])
         for name, product in self.manifest["products"].items():
             self.assertTrue((TOOL / "recipes" / product["recipe"]).exists(), name)
+            if "environment" in product:
+                self.assertIn(product["environment"], self.manifest["environments"])
             for text in product["from"]:
                 kind, _, source = text.partition(":")
                 known = {"source": self.manifest["sources"], "product": self.manifest["products"]}

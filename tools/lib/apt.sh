@@ -53,7 +53,8 @@ apt_install() {
     return 1
   fi
   local log=$assay_state/apt.log
-  local -a quietly=(env DEBIAN_FRONTEND=noninteractive apt-get -q -y
+  # apt-get works as a user of its own, who cannot look into our folder for temporary files.
+  local -a quietly=(env -u TMPDIR DEBIAN_FRONTEND=noninteractive apt-get -q -y
     -o Dpkg::Use-Pty=0 -o DPkg::Lock::Timeout=300)
   say "Installing them with apt-get (log: $log) ..."
   local start

@@ -4,7 +4,7 @@
 //   where  probe profile pre_optimize compile load infer close
 //   what   throw abort segfault hang exit0 exit3 eat_memory slow error
 //          child_eats_memory  daemon (leaves a process behind)  mumble (dies with a log of bytes
-//          that are no text)  bytes (writes what is no text to its log and exits)
+//          that are no text)
 //          and in compile only: chatter (reports progress without end)
 //          and in infer only: wrong_shape wrong_bytes wrong_dtype wrong_name twice no_output nan
 //          every_<N>th (fails) stale (output not written)
@@ -92,11 +92,6 @@ void segfault() {
   *reinterpret_cast<volatile int*>(nowhere) = 1;
 }
 
-[[noreturn]] void write_bytes_and_exit() {
-  std::fputs("no text: \xff\xfe", stderr);
-  std::exit(3);
-}
-
 // What is to go wrong, and where.
 class Fault {
  public:
@@ -128,7 +123,6 @@ class Fault {
     if (what == "hang") hang();
     if (what == "exit0") std::exit(0);
     if (what == "exit3") std::exit(3);
-    if (what == "bytes") write_bytes_and_exit();
     if (what == "eat_memory") eat_memory();
     if (what == "child_eats_memory") child_eats_memory();
     if (what == "daemon") leave_daemon();
