@@ -97,7 +97,7 @@ Status StabilityMatrix::begin() {
   RETURN_IF_ERROR(record_expected(session, base_, request_->seed));
   ASSIGN_OR_RETURN(evidence_.outputs_all_alike, all_alike(base_));
   ASSIGN_OR_RETURN(tolerance_, tolerance_of(base_));
-  session.finish(ok_status());
+  RETURN_IF_ERROR(runner_.close(session));
   return ok_status();
 }
 
@@ -121,7 +121,7 @@ Status StabilityMatrix::begin_wide() {
   ASSIGN_OR_RETURN(Arrangement samples, arrange(loaded.batch_size, kMostWideBatches));
   ASSIGN_OR_RETURN(KnownBatches wide, runner_.decode(loaded, std::move(samples)));
   RETURN_IF_ERROR(record_expected(session, wide, request_->seed));
-  session.finish(ok_status());
+  RETURN_IF_ERROR(runner_.close(session));
   wide_ = std::move(wide);
   return ok_status();
 }
@@ -267,6 +267,7 @@ PhaseResult<StabilityResult> run_stability(const StabilityRequest& request, RunO
     if (axis.failed && first_error.ok()) first_error = unavailable(axis.why);
   }
   if (!first_error.ok()) done.record.end = {worker::Outcome::kFailed, first_error.message()};
+  if (matrix.peak_rss_bytes() > 0) done.record.peak_rss_bytes = matrix.peak_rss_bytes();
   done.record.wall_ns = now_ns() - start_ns;
   return done;
 }

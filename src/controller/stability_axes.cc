@@ -68,7 +68,7 @@ Result<check::CallDifferences> StabilityMatrix::in_new_process(const std::string
   ASSIGN_OR_RETURN(Session session,
                    runner_.open(name, model, batches.batch_size, environment, loaded));
   ASSIGN_OR_RETURN(check::CallDifferences seen, runner_.exercise(session, batches, call));
-  session.finish(ok_status());
+  RETURN_IF_ERROR(runner_.close(session));
   return seen;
 }
 
@@ -106,7 +106,7 @@ Status StabilityMatrix::handles() {
     ASSIGN_OR_RETURN(const check::CallDifferences seen, runner_.exercise(session, base_, call));
     add_unit(counts, seen);
   }
-  session.finish(ok_status());
+  RETURN_IF_ERROR(runner_.close(session));
   find_first_sample(StabilityAxis::kHandle, base_);
   return ok_status();
 }
@@ -188,7 +188,7 @@ Status StabilityMatrix::rearranged(StabilityAxis axis, const Arrangement& sample
   RETURN_IF_ERROR(assemble_expected(*wide_, batches));
   ASSIGN_OR_RETURN(counts.calls, runner_.exercise(session, batches,
                                                   {.calls = wanted(axis), .seed = request_->seed}));
-  session.finish(ok_status());
+  RETURN_IF_ERROR(runner_.close(session));
   counts.n = counts.calls.calls;
   counts.differing = counts.calls.differing;
   counts.only_last_row = only_last_row(counts.calls, batches);
@@ -253,7 +253,7 @@ Status StabilityMatrix::batch_sizes() {
     RETURN_IF_ERROR(assemble_expected(base_, batches));
     ASSIGN_OR_RETURN(const check::CallDifferences seen,
                      runner_.exercise(session, batches, {.calls = each, .seed = request_->seed}));
-    session.finish(ok_status());
+    RETURN_IF_ERROR(runner_.close(session));
     counts.calls.add(seen);
     counts.n += seen.calls;
     counts.differing += seen.differing;
@@ -291,7 +291,7 @@ Status StabilityMatrix::after_load() {
   ASSIGN_OR_RETURN(counts.calls, runner_.exercise(session, base_,
                                                   {.calls = wanted(StabilityAxis::kAfterLoad),
                                                    .seed = request_->seed + 1}));
-  session.finish(ok_status());
+  RETURN_IF_ERROR(runner_.close(session));
   counts.n = counts.calls.calls;
   counts.differing = counts.calls.differing;
   find_first_sample(StabilityAxis::kAfterLoad, base_);

@@ -31,6 +31,7 @@ class StabilityMatrix {
   // Before result(), once all axes ran.
   void find_limits();
   StabilityResult result() const;
+  std::int64_t peak_rss_bytes() const { return runner_.peak_rss_bytes(); }
 
  private:
   std::vector<std::size_t> shuffled_samples();

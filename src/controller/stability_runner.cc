@@ -39,6 +39,12 @@ Result<Session> StabilityRunner::open(const std::string& name, const CompiledMod
   return session;
 }
 
+Status StabilityRunner::close(Session& session) {
+  const worker::PhaseEnd end = session.finish(ok_status());
+  peak_rss_bytes_ = std::max(peak_rss_bytes_, session.peak_rss_bytes());
+  return end.ok() ? ok_status() : unavailable(end.reason);
+}
+
 Status StabilityRunner::reload(Session& session, const CompiledModel& model,
                                std::int64_t batch_size) {
   ASSIGN_OR_RETURN(const std::vector<TensorSpec> inputs, input_specs(batch_size));
@@ -80,7 +86,7 @@ Result<std::vector<std::uint32_t>> StabilityRunner::replay(const std::string& na
   const std::uint64_t calls = order.size();
   ASSIGN_OR_RETURN(const check::CallDifferences seen,
                    exercise(session, batches, {.calls = calls, .order = std::move(order)}));
-  session.finish(ok_status());
+  RETURN_IF_ERROR(close(session));
   return seen.call_crcs;
 }
 

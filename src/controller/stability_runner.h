@@ -33,6 +33,8 @@ class StabilityRunner {
   // A fresh process with the model loaded; `name` names its log.
   Result<Session> open(const std::string& name, const CompiledModel& model, std::int64_t batch_size,
                        const Environment& environment, LoadedModel& loaded);
+  // Ends the process. kUnavailable when it did not end well.
+  Status close(Session& session);
   // The same on a new handle of the same process.
   Status reload(Session& session, const CompiledModel& model, std::int64_t batch_size);
 
@@ -48,8 +50,12 @@ class StabilityRunner {
                                             std::vector<std::uint64_t> order,
                                             const Environment& environment);
 
+  // Of the largest process that was closed.
+  std::int64_t peak_rss_bytes() const { return peak_rss_bytes_; }
+
  private:
   const StabilityRequest* request_;
+  std::int64_t peak_rss_bytes_ = 0;
 };
 
 }  // namespace assay::controller
