@@ -87,6 +87,15 @@ class FaultsOfCircumstance(StabilityCase):
         self.assertLess(axes["compilation"]["differing"], 20)
         self.assertEqual(axes["compilation"]["n"], 44)
 
+    def test_one_compilation_in_a_hundred_within_those_of_deep(self):
+        axes = self.assert_found(
+            "compile_flaky", "compilation", "the compiler is not deterministic",
+            "--set", "fault_rate=0.01", "--set", "fault_seed=5",
+            "--set", f"fault_counter={self.temp / 'compilations'}",
+            "--stability", "compilation=459")
+        self.assertEqual(axes["compilation"]["n"], 459)
+        self.assertLess(axes["compilation"]["differing"], 20)
+
     def test_a_backend_that_fails_costs_the_phase(self):
         run, axes = self.matrix(hardware="FAULTY", ASSAY_FAULT="infer:every_5th")
         self.assertEqual(run.phase("stability")["outcome"], "failed")
