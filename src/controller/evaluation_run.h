@@ -69,9 +69,11 @@ class EvaluationRun {
   std::string step_key(const std::vector<std::string>& more) const;
   std::vector<std::string> calibration_key() const;
   std::string performance_key() const;
+  std::string stability_key() const;
   bool resume_compile(const std::string& key);
   bool resume_pass(const std::string& key);
   bool resume_performance(const std::string& key);
+  bool resume_stability(const std::string& key);
   void note_in_journal(const std::string& step, const std::string& key, const Json& result);
 
   void run_pre_optimize();

@@ -32,12 +32,19 @@ void EvaluationRun::run_stability_matrix() {
   if (stopped() || !setup_.plan.workload.test_stability) return skip("stability", "not asked for");
   if (!compiled_) return skip("stability", "compile did not finish");
   begin("stability");
+  const std::string key = stability_key();
+  if (resume_stability(key)) return;
   PhaseResult<StabilityResult> done = run_stability(stability_request(), *environment_->observer);
   if (done.value) {
     stability_json_ = JsonValue(stability_json(*done.value, setup_.plan, *setup_.data));
     if (!stopped()) {
       criteria_.push_back(
           stability_criterion(*done.value, setup_.plan.workload.criteria.stability));
+    }
+    if (!stopped() && done.record.end.ok()) {
+      note_in_journal(
+          "stability", key,
+          Json{{"axes", stability_json_.get()}, {"criterion", to_json(criteria_.back())}});
     }
   }
   finish(std::move(done.record));

@@ -63,6 +63,14 @@ std::string EvaluationRun::performance_key() const {
                    pass_ ? "outputs compared" : "outputs not compared"});
 }
 
+std::string EvaluationRun::stability_key() const {
+  const workload::Plan& plan = setup_.plan;
+  return step_key({compiled_->artifact_hash, fmt::format("{}", fmt::join(plan.batch_sizes, ",")),
+                   std::to_string(plan.request.seed), setup_.data->fingerprint(),
+                   std::to_string(setup_.samples), plan.stability.text,
+                   std::to_string(static_cast<int>(plan.workload.criteria.stability))});
+}
+
 // A journal that cannot be written costs the resumption, not the run; the report says so.
 void EvaluationRun::note_in_journal(const std::string& step, const std::string& key,
                                     const Json& result) {
@@ -125,6 +133,25 @@ bool EvaluationRun::resume_performance(const std::string& key) {
   harness_json_ = JsonValue(entry["harness"]);
   criteria_.push_back(*criterion);
   for (PhaseRecord& record : records) finish(std::move(record));
+  return true;
+}
+
+bool EvaluationRun::resume_stability(const std::string& key) {
+  const std::optional<JsonValue> found = journal_->find("stability", key);
+  if (!found) return false;
+  const TypedObject members(found->get(), "the journal's entry of stability");
+  const Result<std::vector<TypedObject>> axes = members.list("axes");
+  const Result<Criterion> criterion = criterion_from_journal(members);
+  if (!axes.ok() || !criterion.ok()) return false;
+  for (const TypedObject& axis : *axes) {
+    if (!axis.text("axis").ok() || !axis.text("verdict").ok()) return false;
+  }
+  stability_json_ = JsonValue(found->get()["axes"]);
+  criteria_.push_back(*criterion);
+  PhaseRecord record;
+  record.name = "stability";
+  record.cached = true;
+  finish(std::move(record));
   return true;
 }
 

@@ -644,6 +644,20 @@ class Resume(Case):
                                 "--resume")
         self.assertFalse(longer.phase("performance")["cached"])
 
+    def test_a_stability_matrix_is_not_repeated_but_by_another_budget(self):
+        options = [*FASHION, *SHORT, "--batch_sizes", "1"]
+        first = self.run_assay(*options, "--stability", "repeat=20")
+        self.assert_complete(first)
+        again = self.run_assay(*options, "--stability", "repeat=20", "--resume")
+        self.assertTrue(again.phase("stability")["cached"])
+        self.assertEqual(again.result["stability"], first.result["stability"])
+        judged = [[c for c in run.result["criteria"] if c["name"] == "stability"]
+                  for run in (first, again)]
+        self.assertEqual(judged[0], judged[1])
+        more = self.run_assay(*options, "--stability", "repeat=21", "--resume")
+        self.assertFalse(more.phase("stability")["cached"])
+        self.assertEqual(more.result["stability"][0]["n"], 21)
+
     def test_another_share_of_the_data_is_run_again(self):
         self.run_assay(*FASHION, *SHORT, "--data_percent", "5", "--batch_sizes", "8")
         again = self.run_assay(*FASHION, *SHORT, "--data_percent", "6", "--batch_sizes", "8",
@@ -659,7 +673,7 @@ class Resume(Case):
         for line in journal.read_text().splitlines():
             entry = json.loads(line)
             entry["result"] = {"rows": "none", "harness": 3, "criterion": []} \
-                if entry["step"] == "performance" else {"wall_ns": "long"}
+                if entry["step"] == "performance" else {"wall_ns": "long", "axes": [1]}
             lines.append(json.dumps(entry))
         journal.write_text("\n".join(lines + ['{"step": 1, "key": [], "result": {}}']) + "\n")
         again = self.run_assay(*FASHION, *SHORT, "--batch_sizes", "8", "--resume")
