@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <nlohmann/json.hpp>
 #include <system_error>
 #include <utility>
@@ -85,6 +86,7 @@ class Bisection {
 
   Json finding_json() const;
   Json model_json() const;
+  Json whole_model_json() const;
   Json uncertainty_json() const;
 
   const BisectRequest* request_;
@@ -153,6 +155,7 @@ Result<CutOutcome> Bisection::look(std::int64_t first, std::int64_t last, const 
   environment_->observer->phase_started(record.name);
   ASSIGN_OR_RETURN(const CutSeen seen, cuts_->look(first, last, inputs));
   record.end = seen.end;
+  if (record.end.ok()) record.end.reason = name_of(seen.outcome);
   environment_->observer->phase_finished(record);
   looked_.mutable_value().push_back(to_json(seen));
   return seen.outcome;
@@ -261,6 +264,16 @@ Json Bisection::model_json() const {
           {"lossy_conversion", model.lossy_conversion}};
 }
 
+Json Bisection::whole_model_json() const {
+  Json difference;
+  if (const std::optional<double>& found = chosen_->relative_difference; found) {
+    difference = std::isfinite(*found) ? Json(*found) : Json("inf");
+  }
+  return {{"outcome", worker::name_of(chosen_->end.outcome)},
+          {"reason", chosen_->end.reason},
+          {"relative_difference", difference}};
+}
+
 Json Bisection::result() const {
   const workload::RunRequest& run = prepared_->setup.plan.request;
   const BisectPrecision& precision = cuts_->setup().precision;
@@ -272,8 +285,7 @@ Json Bisection::result() const {
           {"seed", run.seed},
           {"model", model_json()},
           {"sample", {{"id", chosen_->id}, {"index", chosen_->index}, {"chosen", chosen_->how}}},
-          {"whole_model",
-           {{"outcome", worker::name_of(chosen_->end.outcome)}, {"reason", chosen_->end.reason}}},
+          {"whole_model", whole_model_json()},
           {"precision",
            {{"name", precision.name},
             {"from", declared ? "the backend's compile result" : "the model info"},

@@ -50,11 +50,6 @@ Result<Tensor> in_dtype(const Tensor& tensor, DType dtype) {
   return made;
 }
 
-bool died(const worker::PhaseEnd& end) {
-  return end.outcome == worker::Outcome::kCrashed || end.outcome == worker::Outcome::kTimedOut ||
-         end.outcome == worker::Outcome::kOutOfMemory;
-}
-
 }  // namespace
 
 const TensorDifference* CutSeen::worst() const {
@@ -141,14 +136,15 @@ Status BisectCuts::run_tested(CutSeen& seen) {
                    run(setup_.tested, seen.model, seen.inputs, "bisect-tested"));
   ++counts_.tested_compilations;
   seen.end = answers.end;
-  if (answers.refused()) {
+  if (!answers.outputs.empty()) {  // how it leaves afterwards is no matter of the cut
+    seen.got = std::move(answers.outputs.front());
+    seen.end = {};
+  } else if (answers.refused()) {
     ++counts_.refused;
     seen.why = "the backend does not compile it: " + answers.end.reason;
-  } else if (died(answers.end) || answers.outputs.empty()) {
+  } else {
     seen.outcome = CutOutcome::kDeviates;
     seen.why = fmt::format("{}: {}", worker::name_of(answers.end.outcome), answers.end.reason);
-  } else {
-    seen.got = std::move(answers.outputs.front());
   }
   return ok_status();
 }

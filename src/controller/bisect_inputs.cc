@@ -85,15 +85,17 @@ double distance(const TensorSet& reference, const TensorSet& got,
   return largest;
 }
 
-std::size_t furthest(const std::vector<TensorSet>& reference, const std::vector<TensorSet>& got) {
+struct Furthest {
+  std::size_t place = 0;
+  double distance = 0;
+};
+
+Furthest furthest(const std::vector<TensorSet>& reference, const std::vector<TensorSet>& got) {
   const BisectPrecision precision = bisect_precision("");
-  std::size_t worst = 0;
-  double largest = -1;
+  Furthest worst;
   for (std::size_t i = 0; i < std::min(reference.size(), got.size()); ++i) {
     const double found = distance(reference[i], got[i], precision);
-    if (found <= largest) continue;
-    largest = found;
-    worst = i;
+    if (found > worst.distance) worst = {i, found};
   }
   return worst;
 }
@@ -126,8 +128,9 @@ Result<ChosenInput> choose_input(const BisectRequest& request, const Setup& setu
                    run_model(tested, whole_model(setup, tested, inputs, folder), observer));
   // A call that killed the backend, or failed, is the one that was not answered.
   const bool all_answered = got.outputs.size() == inputs.size();
-  const std::size_t place = all_answered ? furthest(right.outputs, got.outputs)
-                                         : std::min(got.outputs.size(), inputs.size() - 1);
+  const Furthest worst = furthest(right.outputs, got.outputs);
+  const std::size_t place =
+      all_answered ? worst.place : std::min(got.outputs.size(), inputs.size() - 1);
   ChosenInput chosen;
   chosen.index = samples[place];
   chosen.id = setup.data->sample_id(chosen.index);
@@ -140,6 +143,7 @@ Result<ChosenInput> choose_input(const BisectRequest& request, const Setup& setu
   chosen.declared_precision = got.declared_precision;
   chosen.end = got.end;
   chosen.refused = got.refused();
+  if (all_answered) chosen.relative_difference = worst.distance;
   return chosen;
 }
 

@@ -3,6 +3,7 @@
 // Which input a bisection looks at. Internal to controller.
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -21,6 +22,9 @@ struct ChosenInput {
   std::string declared_precision;  // of the model as a whole, as the backend says; "" unknown
   worker::PhaseEnd end;            // of the backend on the model as a whole
   bool refused = false;            // it does not compile it
+  // Of an output of this input, relative to the output's largest magnitude; infinite for what is
+  // not comparable; none when the backend gave no answer.
+  std::optional<double> relative_difference;
 };
 
 // Runs the whole model on the samples that the request names, on both sides, and takes the one of

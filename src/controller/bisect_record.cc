@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <array>
 #include <nlohmann/json.hpp>
 #include <system_error>
 
@@ -13,8 +12,6 @@
 namespace assay::controller {
 namespace fs = std::filesystem;
 namespace {
-
-constexpr std::array<const char*, 3> kOutcomes = {"within", "deviates", "unusable"};
 
 // NumPy has no FP8: such a tensor is in the store alone.
 Status write_npy(const fs::path& path, const Tensor& tensor) {
@@ -110,7 +107,7 @@ Json to_json(const CutSeen& seen) {
   const TensorDifference* worst = seen.worst();
   return {{"first", seen.first},
           {"last", seen.last},
-          {"outcome", kOutcomes[static_cast<std::size_t>(seen.outcome)]},
+          {"outcome", name_of(seen.outcome)},
           {"why", seen.why},
           {"tensors", seen.tensors.size()},
           {"worst", worst == nullptr ? Json() : to_json(*worst)},

@@ -110,7 +110,7 @@ Result<BisectSummary> repeat_bisect(const RepeatRequest& request,
   RETURN_IF_ERROR(describe_model(prepared.setup.plan, prepared.tested.interact_info, calls));
   ASSIGN_OR_RETURN(const ModelAnswers answers,
                    run_model(prepared.tested, calls, *environment.observer));
-  bool deviates = !answers.ok();
+  bool deviates = answers.outputs.empty();
   Json result = {{"outcome", worker::name_of(answers.end.outcome)},
                  {"reason", answers.end.reason},
                  {"tensors", nullptr}};

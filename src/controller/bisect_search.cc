@@ -1,9 +1,12 @@
 #include "controller/bisect_search.h"
 
 #include <algorithm>
+#include <array>
 
 namespace assay::controller {
 namespace {
+
+constexpr std::array<const char*, 3> kOutcomes = {"within", "deviates", "unusable"};
 
 // Indices of the open interval (low, high), the middle first and then outwards.
 std::vector<std::ptrdiff_t> from_the_middle(std::ptrdiff_t low, std::ptrdiff_t high) {
@@ -65,6 +68,8 @@ class PrefixSearch {
 };
 
 }  // namespace
+
+const char* name_of(CutOutcome outcome) { return kOutcomes[static_cast<std::size_t>(outcome)]; }
 
 Result<std::optional<FirstDeviation>> find_first_deviation(const CutPlaces& places,
                                                            const RangeOracle& ask) {

@@ -20,6 +20,8 @@ enum class CutOutcome {
   kUnusable,  // the backend does not compile it: nothing is known
 };
 
+const char* name_of(CutOutcome outcome);  // "within", "deviates", "unusable"
+
 // Looks at the operators first..last, both included. An error ends the search.
 using RangeOracle = std::function<Result<CutOutcome>(std::int64_t first, std::int64_t last)>;
 

@@ -123,6 +123,11 @@ std::string bisect_text(const BisectSummary& summary) {
   } else if (result["verdict"] == "not_compiled") {
     text += line("whole model", result["cuts"].back()["why"]);
   }
+  if (!found && result["verdict"] == "within") {
+    text +=
+        line("whole model", fmt::format("outputs differ by {} of their largest magnitude at most",
+                                        number_text(result["whole_model"]["relative_difference"])));
+  }
   text += line("sample", fmt::format("{} ({})", result["sample"]["id"].get<std::string>(),
                                      result["sample"]["chosen"].get<std::string>()));
   text += line("cost", counts_text(result));

@@ -205,11 +205,9 @@ TEST_F(BisectTest, WrongOperatorOnOneBranchIsFound) {
   expect_found("right_2");
 }
 
-TEST_F(BisectTest, WrongOperatorBeforeAndBehindTheBranchesIsFound) {
+TEST_F(BisectTest, WrongOperatorWhereBranchesMeetIsFound) {
   use(branches());
-  expect_found("stem");
   expect_found("join");
-  expect_found("y");
 }
 
 // -x, however wrong, is 0 behind Relu: what leaves the model is right.
@@ -253,11 +251,12 @@ TEST_F(BisectTest, OperatorsThatAreWrongOnlyTogetherAreARange) {
   EXPECT_EQ(repeat(options), kExitNotMet);
 }
 
+// Each product is one unit in the last place too large, and always in the same direction.
 TEST_F(BisectTest, ErrorThatGrowsBitByBitAccumulates) {
-  use(chain(100));
-  const Json record = find({"fault=wrong_operator", "fault_tensor=*", "fault_factor=1.0000002"});
-  ASSERT_EQ(record["verdict"], "accumulated") << record["finding"].dump(1);
-  EXPECT_GT(record["finding"]["last"].get<int>() - record["finding"]["first"].get<int>(), 4);
+  use(chain(60));
+  const Json record = find({"fault=wrong_operator", "fault_tensor=*", "fault_factor=1.0000001"});
+  ASSERT_EQ(record["verdict"], "accumulated") << record.dump(1);
+  EXPECT_GE(record["finding"]["last"].get<int>() - record["finding"]["first"].get<int>(), 2);
 }
 
 TEST_F(BisectTest, OperatorThatCrashesTheCompilerIsFound) {
