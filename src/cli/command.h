@@ -28,6 +28,7 @@ struct Command {
 void complain(const std::string& message);
 
 std::function<int()> configure_run(CLI::App& app, const Context& context);
+std::function<int()> configure_bisect(CLI::App& app, const Context& context);
 std::function<int()> configure_list(CLI::App& app, const Context& context);
 std::function<int()> configure_fetch(CLI::App& app, const Context& context);
 std::function<int()> configure_report(CLI::App& app, const Context& context);

@@ -17,8 +17,9 @@
 namespace assay::cli {
 namespace {
 
-constexpr std::array<Command, 5> kCommands = {{
+constexpr std::array<Command, 6> kCommands = {{
     {"run", "Evaluate a model on a piece of hardware and write the report", configure_run},
+    {"bisect", "Find the operator at which a model's error starts on a backend", configure_bisect},
     {"list", "Show the tasks, backends or data sets that there are", configure_list},
     {"fetch", "Get and build what a task needs and the repository does not hold", configure_fetch},
     {"report", "Draw the reports of a result.json again", configure_report},

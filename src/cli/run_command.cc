@@ -1,13 +1,10 @@
 // assay run: the options, the live console, Ctrl-C.
 
 #include <fmt/format.h>
-#include <signal.h>
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
-#include <atomic>
 #include <charconv>
-#include <cstdio>
 #include <ctime>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -18,6 +15,7 @@
 #include "base/file.h"
 #include "base/utf8.h"
 #include "cli/command.h"
+#include "cli/console.h"
 #include "controller/run.h"
 #include "controller/run_folders.h"
 #include "report/console.h"
@@ -29,72 +27,6 @@
 namespace assay::cli {
 namespace fs = std::filesystem;
 namespace {
-
-// Set by the first Ctrl-C; the second one ends the program at once.
-std::atomic<bool> g_stop{false};  // NOLINT: a signal handler can reach nothing else
-
-extern "C" void on_interrupt(int signal_number) {
-  if (g_stop.exchange(true)) {
-    ::signal(signal_number, SIG_DFL);
-    ::raise(signal_number);
-  }
-}
-
-// A signal that was ignored when the program started (nohup, a job in the background) stays so.
-void catch_interrupts() {
-  for (const int signal_number : {SIGINT, SIGTERM, SIGHUP}) {
-    struct sigaction before{};
-    struct sigaction action{};
-    action.sa_handler = on_interrupt;
-    if (::sigaction(signal_number, nullptr, &before) == 0 && before.sa_handler == SIG_IGN) continue;
-    ::sigaction(signal_number, &action, nullptr);
-  }
-  // Who reads the console may leave; the report is written all the same.
-  ::signal(SIGPIPE, SIG_IGN);
-}
-
-// Text for standard output, which may be closed by now: what cannot be written is let go.
-void say(const std::string& text) {
-  (void)std::fwrite(text.data(), 1, text.size(), stdout);
-  (void)std::fflush(stdout);
-}
-
-// Shows a run's phases on the console.
-class ConsoleObserver : public controller::RunObserver {
- public:
-  explicit ConsoleObserver(report::ProgressConsole& console) : console_(&console) {}
-
-  void waiting(const std::string& what) override { console_->line(what); }
-  void phase_started(const std::string& name) override {
-    console_->begin(name);
-    stage_.clear();
-    done_ = 0;
-  }
-
-  void progress(std::uint64_t done, std::uint64_t total, const char* unit) override {
-    console_->set_total(total, unit);
-    done_ = done;
-    console_->update(done_, stage_);
-  }
-
-  void stage(const std::string& what) override {
-    stage_ = what;
-    console_->update(done_, stage_);
-  }
-
-  void phase_finished(const controller::PhaseRecord& record) override {
-    std::string name = record.name;
-    if (record.batch_size) name += fmt::format(" bs {}", *record.batch_size);
-    std::string note = record.end.reason;
-    if (record.cached) note = "cached";
-    console_->end(name, worker::name_of(record.end.outcome), note);
-  }
-
- private:
-  report::ProgressConsole* console_;
-  std::string stage_;  // what the backend said last in this phase
-  std::uint64_t done_ = 0;
-};
 
 struct Options {
   workload::RunRequest request;
@@ -212,12 +144,6 @@ Status complete(Options& options, const controller::Installation& installation,
                   valid_utf8(quoted(absolute))));
 }
 
-int exit_code_of(const Status& status) {
-  if (status.code() == StatusCode::kInternal) return controller::kExitInternal;
-  if (status.code() == StatusCode::kCancelled) return controller::kExitInterrupted;
-  return controller::kExitBadInput;
-}
-
 int run(Options& options, const controller::Installation& installation) {
   controller::FolderGuard guard;  // of a run that leaves nothing
   if (const Status status = complete(options, installation, guard); !status.ok()) {
@@ -230,7 +156,7 @@ int run(Options& options, const controller::Installation& installation) {
   Result<controller::RunSummary> summary = [&] {
     report::ProgressConsole console(report::fd_sink(console_fd), style);
     ConsoleObserver observer(console);
-    controller::RunEnvironment environment{installation, &observer, &g_stop, nullptr};
+    controller::RunEnvironment environment{installation, &observer, &stop_flag(), nullptr};
 #ifdef ASSAY_HAS_DIALOGS
     std::unique_ptr<workload::DialogProvider> dialogs;
     if (options.request.interactive && ::isatty(STDIN_FILENO) == 1) {

@@ -102,7 +102,11 @@ Json configs_json(const Plan& plan, const Json& interact_info);
 // The `plan` key of result.json.
 Json to_json(const Plan& plan);
 
-// The command that repeats this run, quoted for a shell: "./assay run --task ...".
-std::string command_line(const RunRequest& request);
+// The command that repeats this run, quoted for a shell: "./assay run --task ...". `subcommand` may
+// have options of its own behind it.
+std::string command_line(const RunRequest& request, const std::string& subcommand = "run");
+
+// `word` as a shell reads it back unchanged.
+std::string shell_word(const std::string& word);
 
 }  // namespace assay::workload

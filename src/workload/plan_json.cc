@@ -30,16 +30,6 @@ Json to_json(const RunRequest& request) {
           {"seed", request.seed}};
 }
 
-// `word` as a shell reads it back unchanged.
-std::string shell_word(const std::string& word) {
-  constexpr std::string_view plain =
-      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./:=,@%+-";
-  if (!word.empty() && word.find_first_not_of(plain) == std::string::npos) return word;
-  std::string text = "'";
-  for (const char c : word) text += c == '\'' ? std::string("'\\''") : std::string(1, c);
-  return text + "'";
-}
-
 }  // namespace
 
 std::string_view name_of(Origin origin) { return kOriginNames[static_cast<std::size_t>(origin)]; }
@@ -67,12 +57,21 @@ Json to_json(const Plan& plan) {
   return json;
 }
 
-std::string command_line(const RunRequest& request) {
+std::string shell_word(const std::string& word) {
+  constexpr std::string_view plain =
+      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./:=,@%+-";
+  if (!word.empty() && word.find_first_not_of(plain) == std::string::npos) return word;
+  std::string text = "'";
+  for (const char c : word) text += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return text + "'";
+}
+
+std::string command_line(const RunRequest& request, const std::string& subcommand) {
   std::string line;
   if (!request.backends_folder.empty()) {
     line = fmt::format("ASSAY_BACKENDS={} ", shell_word(request.backends_folder.native()));
   }
-  line += "./assay run";
+  line += "./assay " + subcommand;
   const auto option = [&](const char* name, const std::string& value) {
     line += fmt::format(" {} {}", name, shell_word(value));
   };

@@ -497,6 +497,8 @@ TEST(CommandLine, RepeatsTheRunInAShell) {
   RunRequest request;
   request.task = "net";
   EXPECT_EQ(command_line(request), "./assay run --task net --hardware_type CPU");
+  EXPECT_EQ(command_line(request, "bisect --sample 3"),
+            "./assay bisect --sample 3 --task net --hardware_type CPU");
   request.batch_sizes = {1, 8};
   request.clients = 2;
   request.data_percent = 12.5;

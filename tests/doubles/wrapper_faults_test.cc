@@ -1,4 +1,4 @@
-// WRAPPER's faults of batches, callers, compilations, chance and pipelines.
+// WRAPPER's faults of batches, callers, compilations, chance, pipelines and models.
 
 #include <malloc.h>
 
@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "base/file.h"
+#include "tensor/convert.h"
 #include "wrapper/wrapper_test_support.h"
 
 namespace assay::host::testing {
@@ -33,6 +34,7 @@ class BatchFault : public WrapperTest {};
 class CompileFault : public WrapperTest {};
 class RandomFault : public WrapperTest {};
 class PipelineFault : public WrapperTest {};
+class ModelFault : public WrapperTest {};
 
 template <typename Change>
 Values changed(Values values, Change change) {
@@ -301,6 +303,46 @@ TEST_F(PipelineFault, NormalisationOfAnotherNumberOfChannelsIsRefused) {
   const Compiled model(wrapper_library(), subject, {{"fault", "range_1"}});
   EXPECT_THAT(model.try_load(), StatusIs(StatusCode::kInvalidArgument,
                                          AllOf(HasSubstr("2 numbers"), HasSubstr("3 channels"))));
+}
+
+// ---- other models -------------------------------------------------------------------------------
+
+TEST_F(ModelFault, WrongOperatorMakesItsTensorLarger) {
+  use_cnn({{"fault", "wrong_operator"}, {"fault_tensor", "logits"}, {"fault_factor", 1.5}});
+  EXPECT_THAT(
+      infer(a_),
+      Pointwise(FloatEq(), changed(right(a_), [](double v, std::size_t) { return v * 1.5; })));
+}
+
+TEST_F(ModelFault, WrongOperatorIsRightInAModelWithoutItsTensorOrThePartner) {
+  use_cnn({{"fault", "wrong_operator"}, {"fault_tensor", "nowhere"}});
+  EXPECT_EQ(infer(a_), right(a_));
+  use_cnn({{"fault", "wrong_operator"}, {"fault_tensor", "logits"}, {"fault_with", "nowhere"}});
+  EXPECT_EQ(infer(a_), right(a_));
+  use_cnn({{"fault", "wrong_operator"},
+           {"fault_tensor", "logits"},
+           {"fault_with", "/2/Relu_output_0"}});
+  EXPECT_NE(infer(a_), right(a_));
+}
+
+// The last cast leaves values that FP16 has; 2^-11 of the largest logit, about 20, is 0.01.
+TEST_F(ModelFault, HalfRoundsEveryTensorAndSaysSo) {
+  use_cnn_with("half");
+  EXPECT_EQ(wrapped_->result()["executed_precision"]["summary"], "FP16");
+  const Values answer = infer(a_);
+  EXPECT_NE(answer, right(a_));
+  EXPECT_THAT(answer, Pointwise(FloatNear(0.2F), right(a_)));
+  for (const float value : answer) {
+    EXPECT_EQ(value, half_to_float(float_to_half(value)));
+  }
+}
+
+TEST_F(ModelFault, TensorIsNeededAndEndsCanBeRefused) {
+  EXPECT_THAT(Compiled(wrapper_library(), fashion_cnn(), {{"fault", "wrong_operator"}}).status(),
+              StatusIs(StatusCode::kInvalidArgument, HasSubstr("fault_tensor")));
+  const Json options = {{"fault", "half"}, {"fault_refuses", "a,logits"}};
+  EXPECT_THAT(Compiled(wrapper_library(), fashion_cnn(), options).status(),
+              StatusIs(StatusCode::kUnimplemented, HasSubstr("\"logits\"")));
 }
 
 }  // namespace

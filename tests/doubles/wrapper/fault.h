@@ -72,6 +72,7 @@ std::span<const FaultRow> batch_faults();     // samples and callers that touch 
 std::span<const FaultRow> compile_faults();   // what a compilation leaves behind
 std::span<const FaultRow> random_faults();    // what chance or the heap decides
 std::span<const FaultRow> pipeline_faults();  // right answers to wrongly prepared inputs
+std::span<const FaultRow> model_faults();     // another model than the one that was given
 
 // The chosen fault: interact_info.fault, "none" without it. Throws ASSAY_INVALID_ARGUMENT naming
 // the known ones.
@@ -82,5 +83,11 @@ std::unique_ptr<Fault> make_chosen_fault(const FaultSetup& setup);
 
 // What compile_flaky does at the end of a compilation; nothing for any other fault.
 void mark_artifact(const assay::backend::Document& configs, const std::string& artifact_folder);
+
+// What the faults of a model do at the end of a compilation, to the model in the artifact.
+void change_model(const assay::backend::Document& configs, const std::string& artifact_folder);
+
+// What the backend says of itself: with `half` that it computes in FP16.
+std::string declared_result(const assay::backend::Document& configs, std::string result);
 
 }  // namespace wrapper

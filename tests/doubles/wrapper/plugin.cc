@@ -52,16 +52,26 @@ int32_t get_compile_traits(assay_compiler* compiler, assay_compile_traits* trait
   return code;
 }
 
+void append(void* text, const char* data, uint64_t size) {
+  static_cast<std::string*>(text)->append(data, size);
+}
+
 int32_t compile(assay_compiler* compiler, const assay_compile_request* request,
                 const assay_text_sink* result, assay_error* error) {
   const int32_t refused =
       guarded(error, [&] { chosen_fault(backend::Document(*request->configs)); });
   if (refused != ASSAY_OK) return refused;
-  const int32_t code = wrapped_compile().compile(compiler, request, result, error);
+  std::string text;
+  const assay_text_sink own{sizeof own, 0, &text, append};
+  const int32_t code = wrapped_compile().compile(compiler, request, &own, error);
   if (code != ASSAY_OK) return code;
   return guarded(error, [&] {
-    mark_artifact(backend::Document(*request->configs),
-                  {request->artifact_folder.data, request->artifact_folder.size});
+    const backend::Document configs(*request->configs);
+    const std::string folder(request->artifact_folder.data, request->artifact_folder.size);
+    mark_artifact(configs, folder);
+    change_model(configs, folder);
+    text = declared_result(configs, std::move(text));
+    result->write(result->context, text.data(), text.size());
   });
 }
 
