@@ -223,7 +223,9 @@ void EvaluationRun::run_numeric() {
     const Result<check::NumericReport>& report = comparison();
     if (report.ok()) {
       numeric_json_ = JsonValue(numeric_json(*report, tolerance_named()));
-      criteria_.push_back(numeric_criterion(*report, tolerance_named()));
+      Criterion criterion = numeric_criterion(*report, tolerance_named());
+      probe_pipeline_of(*report, criterion);
+      criteria_.push_back(std::move(criterion));
     } else {
       record.end = {worker::Outcome::kFailed, report.status().to_string()};
     }

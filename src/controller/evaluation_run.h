@@ -90,6 +90,7 @@ class EvaluationRun {
   Status score();
   bool tolerance_named() const;
   const Result<check::NumericReport>& comparison();
+  void probe_pipeline_of(const check::NumericReport& report, Criterion& numeric);
   Status keep_raw();
   Result<ReferenceRequest> reference_request();
   PerformanceRequest performance_request() const;
@@ -134,6 +135,7 @@ class EvaluationRun {
   std::optional<Result<check::NumericReport>> comparison_;  // made when first asked for
   JsonValue accuracy_json_;
   JsonValue numeric_json_;
+  JsonValue pipeline_json_;
   JsonValue stability_json_;
   JsonValue performance_json_;
   JsonValue harness_json_;

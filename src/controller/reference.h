@@ -44,6 +44,12 @@ struct Reference {
 Status check_reference_precision(const workload::ModelInfo& info, bool is_named_reference,
                                  const std::string& executed);
 
+// Compiles the reference in a worker that has the CPU backend open, into the request's work folder,
+// which the caller removes. `executed` as declared_execution says. Errors of the backend, and of
+// check_reference_precision.
+Result<CompiledModel> compile_reference(Session& session, const ReferenceRequest& request,
+                                        RunObserver& observer, std::string& executed);
+
 PhaseResult<Reference> make_reference(const SessionSettings& settings,
                                       const ReferenceRequest& request, RunObserver& observer);
 
