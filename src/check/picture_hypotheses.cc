@@ -129,18 +129,27 @@ void rearrange(std::span<std::byte> bytes, std::size_t item, const Sources& sour
   }
 }
 
-// Back to pixels, to other places, and to values by other figures.
-Status feed_anew(const Picture& picture, const Sources& sources, const Figures& figures,
-                 std::span<std::byte> bytes) {
+// How pixels are fed anew: to other places, and to values by other figures.
+struct Feeding {
+  Sources sources;
+  Figures figures;
+  bool saturated = false;
+};
+
+Status feed_anew(const Picture& picture, const Feeding& feeding, std::span<std::byte> bytes) {
+  const Figures& own = *picture.figures;
   std::vector<double> given(picture.size());
   load_doubles(picture.dtype, bytes, given.data());
   std::vector<double> values(picture.size());
   for (std::size_t i = 0; i < values.size(); ++i) {
-    const std::size_t was = picture.channel_of(sources[i]);
+    const std::size_t source = feeding.sources[i];
+    const std::size_t was = picture.channel_of(source);
     const std::size_t is = picture.channel_of(i);
-    const double pixel =
-        given[sources[i]] * picture.figures->scale[was] + picture.figures->mean[was];
-    values[i] = (pixel - figures.mean[is]) / figures.scale[is];
+    const double pixel = given[source] * own.scale[was] + own.mean[was];
+    values[i] = (pixel - feeding.figures.mean[is]) / feeding.figures.scale[is];
+    if (!feeding.saturated) continue;
+    values[i] = std::clamp(values[i], (0 - own.mean[is]) / own.scale[is],
+                           (255 - own.mean[is]) / own.scale[is]);
   }
   return convert(DType::kFloat64, std::as_bytes(std::span(values)), picture.dtype, bytes);
 }
@@ -155,12 +164,11 @@ InputHypothesis moved(std::string name, std::string sentence, const Picture& pic
 }
 
 InputHypothesis fed_anew(std::string name, std::string sentence, const Picture& picture,
-                         Sources sources, Figures figures) {
-  return {
-      std::move(name), std::move(sentence),
-      [picture, sources = std::move(sources), figures = std::move(figures)](SampleInputs inputs) {
-        return feed_anew(picture, sources, figures, inputs.front());
-      }};
+                         Feeding feeding) {
+  return {std::move(name), std::move(sentence),
+          [picture, feeding = std::move(feeding)](SampleInputs inputs) {
+            return feed_anew(picture, feeding, inputs.front());
+          }};
 }
 
 struct Normalisation {
@@ -218,28 +226,43 @@ void add_places(const Picture& picture, std::vector<InputHypothesis>& list) {
   }
 }
 
+// One wrong normalisation, alone and with what may come with it.
+void add_normalisation(const Picture& picture, const Normalisation& other, bool saturates,
+                       std::vector<InputHypothesis>& list) {
+  const auto add = [&](const std::string& before, const char* name_end, const char* sentence_end,
+                       Feeding feeding) {
+    list.push_back(fed_anew(fmt::format("{}{}{}", before, other.name, name_end),
+                            fmt::format("{}{}", other.sentence, sentence_end), picture,
+                            std::move(feeding)));
+  };
+  add("", "", "", {in_place(picture), other.figures});
+  if (saturates) {
+    add("", "_saturated", ", and cuts them off at the ends of the model's range",
+        {in_place(picture), other.figures, /*saturated=*/true});
+  }
+  if (picture.channels == 3) {
+    add("bgr+", "", ", and BGR where the model wants RGB",
+        {swapped_channels(picture), other.figures});
+  }
+}
+
 }  // namespace
 
 void add_picture_hypotheses(const PipelineFacts& facts, std::vector<InputHypothesis>& list) {
   const std::optional<Picture> picture = picture_of(facts);
   if (!picture || picture->size() == 0) return;
   constexpr const char* kBgr = "the backend seems to get BGR where the model wants RGB";
-  const bool colour = picture->channels == 3;
-  if (colour && picture->figures) {
-    list.push_back(fed_anew("bgr", kBgr, *picture, swapped_channels(*picture), *picture->figures));
-  } else if (colour) {
+  if (picture->channels == 3 && picture->figures) {
+    list.push_back(
+        fed_anew("bgr", kBgr, *picture, {swapped_channels(*picture), *picture->figures}));
+  } else if (picture->channels == 3) {
     list.push_back(moved("bgr", kBgr, *picture, swapped_channels(*picture)));
   }
   add_places(*picture, list);
   if (!picture->figures) return;
   for (const Normalisation& other : normalisations(*picture)) {
     if (other.figures == *picture->figures) continue;
-    list.push_back(
-        fed_anew(other.name, other.sentence, *picture, in_place(*picture), other.figures));
-    if (!colour) continue;
-    list.push_back(fed_anew(fmt::format("bgr+{}", other.name),
-                            fmt::format("{}, and BGR where the model wants RGB", other.sentence),
-                            *picture, swapped_channels(*picture), other.figures));
+    add_normalisation(*picture, other, facts.picture->saturates, list);
   }
 }
 

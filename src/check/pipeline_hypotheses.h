@@ -22,6 +22,9 @@ struct PictureFacts {
   // One entry per channel, or one for all; empty: not known, then nothing is said of ranges.
   std::vector<double> mean;
   std::vector<double> scale;
+  // The model takes nothing beyond what pixels of 0..255 come to, as one whose input is quantised:
+  // what a wrong pipeline would give it beyond is also tried cut off there.
+  bool saturates = false;
 };
 
 // Which inputs hold what the tokenizer gave.

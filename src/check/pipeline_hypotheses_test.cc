@@ -32,7 +32,7 @@ std::vector<std::string> names_of(const std::vector<InputHypothesis>& list) {
 PipelineFacts two_pixels(bool channels_first, std::vector<double> mean, std::vector<double> scale) {
   PipelineFacts facts;
   facts.inputs = {{"x", DType::kFloat32, channels_first ? Shape{1, 3, 1, 2} : Shape{1, 1, 2, 3}}};
-  facts.picture = {channels_first, std::move(mean), std::move(scale)};
+  facts.picture = PictureFacts{channels_first, std::move(mean), std::move(scale), false};
   return facts;
 }
 
@@ -70,8 +70,8 @@ TEST(PictureHypotheses, RangesUndoTheModelsFigures) {
   const std::vector<float> right = {0, 15, 5, 20, 10, 25};  // of 10, 40, 20, 50, 30, 60
   EXPECT_THAT(changed(facts, "range_255", right), ElementsAre(10, 40, 20, 50, 30, 60));
   EXPECT_THAT(changed(facts, "range_1", right),
-              Pointwise(FloatNear(1e-6F),
-                        {10 / 255.F, 40 / 255.F, 20 / 255.F, 50 / 255.F, 30 / 255.F, 60 / 255.F}));
+              Pointwise(FloatNear(1e-6F), std::vector<float>{10 / 255.F, 40 / 255.F, 20 / 255.F,
+                                                             50 / 255.F, 30 / 255.F, 60 / 255.F}));
   EXPECT_THAT(changed(facts, "range_symmetric", right)[1],
               FloatNear((40 - 127.5F) / 127.5F, 1e-6F));
 }
@@ -81,15 +81,26 @@ TEST(PictureHypotheses, ImageNetsFiguresAreThoseOfEachChannel) {
   const std::vector<float> pixels = {10, 40, 20, 50, 30, 60};
   EXPECT_THAT(changed(facts, "imagenet_norm", pixels),
               Pointwise(FloatNear(1e-5F),
-                        {(10 / 255.F - 0.485F) / 0.229F, (40 / 255.F - 0.485F) / 0.229F,
-                         (20 / 255.F - 0.456F) / 0.224F, (50 / 255.F - 0.456F) / 0.224F,
-                         (30 / 255.F - 0.406F) / 0.225F, (60 / 255.F - 0.406F) / 0.225F}));
+                        std::vector<float>{
+                            (10 / 255.F - 0.485F) / 0.229F, (40 / 255.F - 0.485F) / 0.229F,
+                            (20 / 255.F - 0.456F) / 0.224F, (50 / 255.F - 0.456F) / 0.224F,
+                            (30 / 255.F - 0.406F) / 0.225F, (60 / 255.F - 0.406F) / 0.225F}));
 }
 
 TEST(PictureHypotheses, TwoMistakesAtOnce) {
   const PipelineFacts facts = two_pixels(true, {10}, {2});
   const std::vector<float> right = {0, 15, 5, 20, 10, 25};
   EXPECT_THAT(changed(facts, "bgr+range_255", right), ElementsAre(30, 60, 20, 50, 10, 40));
+}
+
+TEST(PictureHypotheses, AQuantisedInputCutsOff) {
+  PipelineFacts facts = two_pixels(true, {0}, {255});
+  facts.picture->saturates = true;
+  const std::vector<float> right = {0, 0.5F, 1, 0.25F, 0.75F, 0};
+  EXPECT_THAT(changed(facts, "range_255_saturated", right), ElementsAre(0, 1, 1, 1, 1, 0));
+  // (0.5 - 0.485) / 0.229; 0 and 1 end outside of 0..1.
+  EXPECT_THAT(changed(facts, "imagenet_norm_saturated", right),
+              Pointwise(FloatNear(1e-5F), std::vector<float>{0, 0.015F / 0.229F, 1, 0, 1, 0}));
 }
 
 TEST(PictureHypotheses, NormalisedTwice) {
@@ -110,7 +121,7 @@ TEST(PictureHypotheses, LayoutsAreEachOthersInverse) {
 TEST(PictureHypotheses, RowsAndColumns) {
   PipelineFacts facts;
   facts.inputs = {{"x", DType::kUInt8, {1, 1, 2, 2}}};
-  facts.picture = {true, {0}, {255}};
+  facts.picture = PictureFacts{true, {0}, {255}, false};
   EXPECT_THAT(changed(facts, "transposed", std::vector<std::uint8_t>{1, 2, 3, 4}),
               ElementsAre(1, 3, 2, 4));
 }
@@ -118,7 +129,7 @@ TEST(PictureHypotheses, RowsAndColumns) {
 TEST(PictureHypotheses, OnlyWhatAppliesIsTried) {
   PipelineFacts grey;
   grey.inputs = {{"x", DType::kFloat32, {1, 1, 28, 28}}};
-  grey.picture = {true, {0}, {255}};
+  grey.picture = PictureFacts{true, {0}, {255}, false};
   EXPECT_THAT(names_of(input_hypotheses(grey)),
               ElementsAre("transposed", "range_255", "range_symmetric", "imagenet_norm",
                           "normalised_twice"));
@@ -210,13 +221,13 @@ std::vector<double> answered(RowValues values, const std::string& name, std::vec
 TEST(OutputHypotheses, Activations) {
   const std::vector<double> logits = {std::log(1.0), std::log(3.0)};
   EXPECT_THAT(answered(RowValues::kLogits, "softmax", logits),
-              Pointwise(DoubleNear(1e-12), {0.25, 0.75}));
+              Pointwise(DoubleNear(1e-12), std::vector<double>{0.25, 0.75}));
   EXPECT_THAT(answered(RowValues::kLogits, "log_softmax", logits),
-              Pointwise(DoubleNear(1e-12), {std::log(0.25), std::log(0.75)}));
+              Pointwise(DoubleNear(1e-12), std::vector<double>{std::log(0.25), std::log(0.75)}));
   EXPECT_THAT(answered(RowValues::kLogits, "sigmoid", logits),
-              Pointwise(DoubleNear(1e-12), {0.5, 0.75}));
+              Pointwise(DoubleNear(1e-12), std::vector<double>{0.5, 0.75}));
   EXPECT_THAT(answered(RowValues::kProbabilities, "softmax_missing", {0.25, 0.75}),
-              Pointwise(DoubleNear(1e-12), {std::log(0.25), std::log(0.75)}));
+              Pointwise(DoubleNear(1e-12), std::vector<double>{std::log(0.25), std::log(0.75)}));
   EXPECT_THAT(answered(RowValues::kProbabilities, "sigmoid_missing", {0.75}),
               ElementsAre(DoubleNear(std::log(3.0), 1e-12)));
 }

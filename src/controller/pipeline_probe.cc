@@ -25,7 +25,7 @@ constexpr std::size_t kSamples = 32;
 constexpr std::size_t kMostValues = std::size_t{1} << 22;  // held of one hypothesis
 // Of two hypotheses whose rests are so near, the simpler one is taken: grey pictures look the same
 // with channels swapped.
-constexpr double kAlike = 1e-3;
+constexpr double kAlike = 0.02;
 
 // One search: what the backend gave, and what each hypothesis predicts.
 class Probe {
@@ -182,10 +182,13 @@ std::optional<check::PictureFacts> picture_facts(const workload::ModelInfo& info
     facts.channels_first = steps->layout == dataset::Layout::kNchw;
     facts.mean.assign(steps->mean.begin(), steps->mean.end());
     facts.scale.assign(steps->scale.begin(), steps->scale.end());
+    facts.saturates = info.is_quantized;
     return facts;
   }
   if (info.layout != "NCHW" && info.layout != "NHWC") return std::nullopt;
-  return check::PictureFacts{info.layout == "NCHW", {}, {}};
+  check::PictureFacts facts;
+  facts.channels_first = info.layout == "NCHW";
+  return facts;
 }
 
 std::optional<check::TextFacts> text_facts(std::span<const TensorSpec> inputs) {

@@ -9,8 +9,9 @@ using assay::backend::Error;
 
 constexpr std::string_view kNone = "none";
 
-std::array<std::span<const FaultRow>, 5> tables() {
-  return {state_faults(), batch_faults(), compile_faults(), random_faults(), pipeline_faults()};
+std::array<std::span<const FaultRow>, 6> tables() {
+  return {state_faults(),  batch_faults(),    compile_faults(),
+          random_faults(), pipeline_faults(), picture_variants()};
 }
 
 const FaultRow* find(std::string_view name) {
