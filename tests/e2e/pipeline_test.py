@@ -102,11 +102,13 @@ class GreyPictures(PipelineCase):
         self.assertIsNone(run.result["pipeline"])
 
     def test_an_error_that_is_nobodys_pipeline_gets_no_name(self):
-        run = self.evaluate(f"{FASHION}-fp32", "--set", "fault=partial_output")
-        self.assertIsNone(run.result["pipeline"]["looks_like"])
-        self.assertTrue(run.result["pipeline"]["deviates"])
-        self.assertIn("No wrong pipeline that was tried accounts for the difference",
-                      (run.folder / "report.html").read_text())
+        for fault in ("last_slot", "late_output"):
+            with self.subTest(fault):
+                run = self.evaluate(f"{FASHION}-fp32", "--set", f"fault={fault}")
+                self.assertIsNone(run.result["pipeline"]["looks_like"])
+                self.assertTrue(run.result["pipeline"]["deviates"])
+                self.assertIn("No wrong pipeline that was tried accounts for the difference",
+                              (run.folder / "report.html").read_text())
 
 
 # What is not wrong: (task, percent of the data, batch size, options).
