@@ -46,7 +46,7 @@ Restoration restoration(const Fit& untouched, const Fit& predicted);
 // Below this a difference is nobody's pipeline; what deviates() holds against.
 inline constexpr double kDeviation = 0.02;
 // The difference has to fall to this part of what it was, and to this at most.
-inline constexpr double kRestoredPart = 0.5;
+inline constexpr double kRestoredPart = 0.6;
 inline constexpr double kRestoredDifference = 0.5;
 // For at least this share of the samples.
 inline constexpr double kRestoredShare = 0.9;

@@ -69,8 +69,8 @@ Fit even(double difference, double top1 = 1) {
 }
 
 TEST(Restoration, TakesAnExplanationOfMostOfTheDifference) {
-  EXPECT_TRUE(restoration(even(0.6), even(0.3)).restores);
-  EXPECT_FALSE(restoration(even(0.6), even(0.31)).restores);
+  EXPECT_TRUE(restoration(even(0.6), even(0.35)).restores);
+  EXPECT_FALSE(restoration(even(0.6), even(0.37)).restores);
 }
 
 TEST(Restoration, IsNoneWhereNothingDeviates) {

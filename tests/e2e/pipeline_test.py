@@ -15,13 +15,15 @@ PHOTOGRAPH_FAULTS = {"bgr": "bgr", "range_255": "range_255", "range_1": "range_1
                      "label_shift": "label_shift"}
 GREY_FAULTS = {fault: kind for fault, kind in PHOTOGRAPH_FAULTS.items()
                if fault not in ("bgr", "range_1", "layout")}
-TEXT_FAULTS = {"activation": "softmax", "label_shift": "label_shift"}
+TEXT_FAULTS = {"activation": "softmax", "label_shift": "label_shift",
+               "mask_ignored": "mask_ignored", "ids_shifted": "ids_shifted_up"}
 
 WRONG_WORDS = {"bgr": "get BGR where the model wants RGB", "range_255": "pixels of 0..255",
                "range_1": "pixels scaled to 0..1", "imagenet_norm": "ImageNet's mean",
                "layout": "laid out as NHWC where the model wants NCHW",
                "softmax": "probabilities (softmax) where the model gives logits",
-               "label_shift": "labels shifted by one"}
+               "label_shift": "labels shifted by one",
+               "mask_ignored": "ignore the mask", "ids_shifted_up": "each token's id plus one"}
 
 
 class PipelineCase(Case):

@@ -205,6 +205,40 @@ class LabelShift : public AnswerFault {
   }
 };
 
+// Changes the integers of the first input whose name has `part` in it.
+template <typename Change>
+void change_integers(std::vector<Array>& inputs, const std::string& part, Change change) {
+  for (Array& input : inputs) {
+    if (input.name().find(part) == std::string::npos) continue;
+    const auto apply = [&](auto* values) {
+      for (std::size_t i = 0; i < input.element_count(); ++i) values[i] = change(values[i]);
+    };
+    if (input.dtype() == ASSAY_INT64) return apply(reinterpret_cast<std::int64_t*>(input.data()));
+    if (input.dtype() == ASSAY_INT32) return apply(reinterpret_cast<std::int32_t*>(input.data()));
+  }
+  refuse("this fault needs an integer input with \"" + part + "\" in its name");
+}
+
+// Padding counts as text.
+class MaskIgnored : public Fault {
+ public:
+  void infer(const Call& call) override {
+    std::vector<Array> inputs = call.copied_inputs();
+    change_integers(inputs, "mask", [](auto value) { return decltype(value){1}; });
+    call.deliver(call.compute(inputs));
+  }
+};
+
+// Each token has the id of the next line of the vocabulary.
+class IdsShifted : public Fault {
+ public:
+  void infer(const Call& call) override {
+    std::vector<Array> inputs = call.copied_inputs();
+    change_integers(inputs, "input_ids", [](auto value) { return value + 1; });
+    call.deliver(call.compute(inputs));
+  }
+};
+
 constexpr FaultRow kRows[] = {
     {"bgr", make_fault_from<Bgr>},
     {"range_255", make_renormalised<bytes_figures>},
@@ -213,6 +247,8 @@ constexpr FaultRow kRows[] = {
     {"layout", make_fault_from<WrongLayout>},
     {"activation", make_fault_from<WrongActivation>},
     {"label_shift", make_fault_from<LabelShift>},
+    {"mask_ignored", make_fault<MaskIgnored>},
+    {"ids_shifted", make_fault<IdsShifted>},
 };
 
 }  // namespace
