@@ -98,9 +98,10 @@ Restoration restoration(const Fit& untouched, const Fit& predicted) {
       predicted.sample_differences.size() != samples) {
     return found;
   }
+  // One that the hypothesis leaves as it is, such as a grey picture, says nothing against it.
   std::size_t nearer = 0;
   for (std::size_t s = 0; s < samples; ++s) {
-    if (predicted.sample_differences[s] < untouched.sample_differences[s]) ++nearer;
+    if (predicted.sample_differences[s] <= untouched.sample_differences[s]) ++nearer;
   }
   found.nearer = static_cast<double>(nearer) / static_cast<double>(samples);
   found.restores = deviates(untouched) && found.nearer >= kRestoredShare &&

@@ -39,7 +39,7 @@ bool deviates(const Fit& untouched);
 // Whether the hypothesis accounts for what was different without it.
 struct Restoration {
   bool restores = false;
-  double nearer = 0;  // share of the samples whose answers are nearer to the prediction
+  double nearer = 0;  // share of the samples whose answers are nearer to the prediction, or as near
 };
 Restoration restoration(const Fit& untouched, const Fit& predicted);
 

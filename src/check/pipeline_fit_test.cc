@@ -91,6 +91,16 @@ TEST(Restoration, HoldsForNearlyAllSamples) {
   EXPECT_FALSE(restoration(even(0.6), predicted).restores);
 }
 
+TEST(Restoration, SamplesThatTheHypothesisLeavesAsTheyAreDoNotCountAgainstIt) {
+  Fit untouched = even(0.6);
+  Fit predicted = even(0.1);
+  for (std::size_t s = 0; s < 5; ++s) {
+    untouched.sample_differences[s] = predicted.sample_differences[s] = 0;
+  }
+  EXPECT_DOUBLE_EQ(restoration(untouched, predicted).nearer, 1);
+  EXPECT_TRUE(restoration(untouched, predicted).restores);
+}
+
 TEST(Restoration, NeverLosesClasses) {
   EXPECT_FALSE(restoration(even(0.6, 0.8), even(0.1, 0.7)).restores);
 }
