@@ -267,7 +267,9 @@ void EvaluationRun::run_numeric() {
     if (report.ok()) {
       const check::NumericCriterion wanted = numeric_wanted();
       numeric_json_ = JsonValue(numeric_json(*report, wanted));
-      criteria_.push_back(numeric_criterion(*report, wanted));
+      Criterion criterion = numeric_criterion(*report, wanted);
+      probe_pipeline_of(*report, criterion);
+      criteria_.push_back(std::move(criterion));
     } else {
       record.end = {worker::Outcome::kFailed, report.status().to_string()};
     }

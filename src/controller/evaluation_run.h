@@ -97,6 +97,7 @@ class EvaluationRun {
   bool tolerance_named() const;
   const std::vector<check::NoiseFloor>& noise_floors();
   const Result<check::NumericReport>& comparison();
+  void probe_pipeline_of(const check::NumericReport& report, Criterion& numeric);
   Status keep_raw();
   Result<ReferenceRequest> reference_request();
   PerformanceRequest performance_request() const;
@@ -142,6 +143,7 @@ class EvaluationRun {
   std::optional<std::vector<check::NoiseFloor>> noise_floors_;  // likewise
   JsonValue accuracy_json_;
   JsonValue numeric_json_;
+  JsonValue pipeline_json_;
   JsonValue stability_json_;
   JsonValue performance_json_;
   JsonValue harness_json_;

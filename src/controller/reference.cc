@@ -70,6 +70,18 @@ Status check_reference_precision(const workload::ModelInfo& info, bool is_named_
   return ok_status();
 }
 
+Result<CompiledModel> compile_reference(Session& session, const ReferenceRequest& request,
+                                        RunObserver& observer, std::string& executed) {
+  ASSIGN_OR_RETURN(const std::string configs, reference_configs(request, {}));
+  Compiled compiled;
+  RETURN_IF_ERROR(compile_in_session(session, request.manifest,
+                                     {.configs = configs, .artifact_folder = request.work_folder},
+                                     observer, compiled));
+  executed = declared_execution(compiled.parsed.document.get());
+  RETURN_IF_ERROR(check_reference_precision(request.info, request.is_named_reference, executed));
+  return CompiledModel{configs, compiled.compile_result, request.work_folder};
+}
+
 PhaseResult<Reference> make_reference(const SessionSettings& settings,
                                       const ReferenceRequest& request, RunObserver& observer) {
   PhaseResult<Reference> result;
@@ -95,23 +107,15 @@ PhaseResult<Reference> make_reference(const SessionSettings& settings,
     result.value = std::move(reference);
     return result;
   }
-  const Result<std::string> configs = reference_configs(request, {});
-  if (!configs.ok()) return fail(configs.status());
   result.record =
       run_in_session(settings, request.manifest, "reference", [&](Session& session) -> Status {
-        Compiled compiled;
-        RETURN_IF_ERROR(compile_in_session(
-            session, request.manifest,
-            {.configs = *configs, .artifact_folder = request.work_folder}, observer, compiled));
-        reference.executed_precision = declared_execution(compiled.parsed.document.get());
-        RETURN_IF_ERROR(check_reference_precision(request.info, request.is_named_reference,
-                                                  reference.executed_precision));
         PassRequest pass;
+        ASSIGN_OR_RETURN(pass.model, compile_reference(session, request, observer,
+                                                       reference.executed_precision));
         pass.dataset = request.dataset;
         pass.samples = request.samples;
         pass.batch_size = request.batch_size;
         pass.batch_axes = request.info.batch_axes;
-        pass.model = {*configs, compiled.compile_result, request.work_folder};
         pass.store = reference.store;
         pass.identity = identity_of(request);
         const Result<PassResult> passed = run_inference_pass(session, pass, observer);

@@ -53,6 +53,12 @@ std::string reference_key(const ReferenceRequest& request);
 Result<std::string> reference_configs(const ReferenceRequest& request,
                                       const std::vector<std::string>& options);
 
+// Compiles the reference in a worker that has the CPU backend open, into the request's work folder,
+// which the caller removes. `executed` as declared_execution says. Errors of the backend, and of
+// check_reference_precision.
+Result<CompiledModel> compile_reference(Session& session, const ReferenceRequest& request,
+                                        RunObserver& observer, std::string& executed);
+
 PhaseResult<Reference> make_reference(const SessionSettings& settings,
                                       const ReferenceRequest& request, RunObserver& observer);
 

@@ -62,6 +62,7 @@ Json EvaluationRun::result(std::int64_t wall_ns, const std::string& started_utc)
               {"compile", compile_json_.get()},
               {"accuracy", accuracy_json_.get()},
               {"numeric", numeric_json_.get()},
+              {"pipeline", pipeline_json_.get()},
               {"stability", stability_json_.get()},
               {"performance", performance_json_.get()},
               {"vendor_claim", Json::array()},

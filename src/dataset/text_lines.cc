@@ -14,6 +14,7 @@
 #include "base/file.h"
 #include "dataset/loader.h"
 #include "dataset/text_line.h"
+#include "dataset/text_role.h"
 #include "dataset/tokenizer.h"
 #include "tensor/convert.h"
 
@@ -26,35 +27,13 @@ constexpr std::string_view kEvaluation = "test.tsv";
 constexpr std::string_view kCalibration = "calibration.tsv";
 constexpr std::uint64_t kMaxVocabBytes = 1 << 26;
 
-// What an input is fed with, told by its name.
-enum class Role : std::uint8_t { kIds, kMask, kSegments };
-constexpr std::size_t kRoles = 3;
-
-struct RoleRow {
-  std::string_view part;  // of the input's name; the first row that fits counts
-  Role role;
-};
-constexpr std::array kRoleNames = {
-    RoleRow{"mask", Role::kMask},        RoleRow{"token_type", Role::kSegments},
-    RoleRow{"segment", Role::kSegments}, RoleRow{"ids", Role::kIds},
-    RoleRow{"token", Role::kIds},
-};
-
-Result<Role> role_of(const TensorSpec& input) {
-  for (const RoleRow& row : kRoleNames) {
-    if (input.name.find(row.part) != std::string::npos) return row.role;
-  }
-  return invalid_argument(
-      fmt::format("input {} is none of ids, mask and segments by its name", to_string(input)));
-}
-
 struct TextInput {
   TensorSpec spec;
-  Role role;
+  TextRole role;
 };
 
 Result<TextInput> make_input(const TensorSpec& input, std::int64_t max_length) {
-  ASSIGN_OR_RETURN(const Role role, role_of(input));
+  ASSIGN_OR_RETURN(const TextRole role, text_role(input));
   TensorSpec spec{input.name, input.dtype, {1, max_length}};
   if (!matches(spec.shape, input.shape) || is_floating(input.dtype)) {
     return invalid_argument(fmt::format("preprocess gives integers {}, model wants {}",
@@ -83,7 +62,7 @@ class TextLines final : public Dataset {
   Status read_sample(std::size_t index, std::span<const std::span<std::byte>> into) const override {
     ASSIGN_OR_RETURN(const std::string line, lines_.read(index));
     ASSIGN_OR_RETURN(const TextLine parts, parse_text_line(line));
-    std::array<std::vector<std::int64_t>, kRoles> values;
+    std::array<std::vector<std::int64_t>, kTextRoles> values;
     for (auto& each : values) each.resize(tokenizer_->max_length());
     RETURN_IF_ERROR(tokenizer_->encode(parts.text, values[0], values[1], values[2]));
     for (std::size_t i = 0; i < inputs_.size(); ++i) {

@@ -287,7 +287,7 @@ std::string numeric_section(const Json& result) {
     html += paragraph("Self-comparison: hardware under test and reference are the same runtime.",
                       "alert");
   }
-  html += numeric_table(outputs);
+  html += pipeline_part(at(result, "pipeline")) + numeric_table(outputs);
   for (std::size_t i = 0; i < outputs.size(); ++i) html += output_details(outputs[i], i);
   return section("numeric", "Numeric difference", html);
 }

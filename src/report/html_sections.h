@@ -11,6 +11,8 @@ namespace assay::report {
 std::string verdict_section(const Json& result);
 std::string accuracy_section(const Json& result);
 std::string numeric_section(const Json& result);
+// Of the numeric section: what the probe of the pipeline tried. "" when it tried nothing.
+std::string pipeline_part(const Json& pipeline);
 std::string performance_section(const Json& result);
 std::string stability_section(const Json& result);
 std::string compile_section(const Json& result);

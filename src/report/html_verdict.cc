@@ -70,7 +70,9 @@ std::string verdict_sentence(const Json& result) {
   if (verdict == "pass") {
     sentence = "Every criterion that was judged is met.";
   } else if (verdict == "fail") {
-    sentence = fmt::format("Not met: {}.", enumerated(names_with(criteria, "fail")));
+    const std::string kind = string_at(at(result, "pipeline"), "sentence");
+    if (!kind.empty()) sentence = words(kind) + ". ";
+    sentence += fmt::format("Not met: {}.", enumerated(names_with(criteria, "fail")));
   } else if (verdict == "inconclusive") {
     const auto undecided = names_with(criteria, "inconclusive");
     sentence = undecided.empty() ? "Nothing failed, but no criterion was decided."

@@ -48,10 +48,12 @@ std::string headline(const Json& result, const ConsoleStyle& style) {
   std::transform(word.begin(), word.end(), word.begin(), [](char c) {
     return c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c;
   });
-  return fmt::format("\n{}  {} on {}{}\n", painted(word, tone_of(verdict), style.color),
+  const std::string kind = string_at(at(result, "pipeline"), "sentence");
+  return fmt::format("\n{}  {} on {}{}{}\n", painted(word, tone_of(verdict), style.color),
                      painted(printable(string_at(result, "task")), Tone::kStrong, style.color),
                      printable(string_at(result, "hardware_type")),
-                     bool_at(result, "interrupted") ? "  (interrupted)" : "");
+                     bool_at(result, "interrupted") ? "  (interrupted)" : "",
+                     kind.empty() ? "" : ": " + printable(kind));
 }
 
 std::string criteria(const Json& result, const ConsoleStyle& style) {

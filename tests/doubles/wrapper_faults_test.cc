@@ -279,6 +279,27 @@ TEST_F(PipelineFault, EachChannelHasItsOwnFigures) {
                                     0.0F, 0.0F, 0.0F, 0.0F, 0.0F}));
 }
 
+TEST_F(PipelineFault, AnotherResizeSoftensOrMovesByHalfAPixel) {
+  use(pictures("NCHW"), {{"fault", "half_pixel"}});
+  EXPECT_THAT(infer({0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11}),
+              ElementsAre(1.5, 2, 2.5, 3, 5.5, 6, 6.5, 7, 9.5, 10, 10.5, 11));
+  use(pictures("NHWC"), {{"fault", "other_resize"}});
+  EXPECT_THAT(infer({8, 5, 0, 0, 5, 0, 0, 5, 0, 0, 5, 8}),
+              ElementsAre(6.125, 5, 0.125, 0.875, 5, 0.875, 0.875, 5, 0.875, 0.125, 5, 6.125));
+}
+
+TEST_F(PipelineFault, AnotherDecoderIsOffByOneLevelAtMost) {
+  use(pictures("NCHW"), {{"fault", "other_decoder"}});
+  const Values given(12, 50);
+  const Values got = infer(given);
+  const double scales[] = {1, 2, 4};
+  for (std::size_t i = 0; i < got.size(); ++i) {
+    const double levels = (got[i] - given[i]) * scales[i / 4];
+    EXPECT_TRUE(levels == -1 || levels == 0 || levels == 1) << i << ": " << levels;
+  }
+  EXPECT_NE(got, given);
+}
+
 TEST_F(PipelineFault, TheOptionOverridesTheModelInfosLayout) {
   // The picture is NHWC, whatever the model info says.
   Subject subject = pictures("NHWC");

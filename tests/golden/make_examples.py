@@ -206,6 +206,25 @@ def phase(name, wall_ns, peak_mib, outcome="ok", reason="", **more):
     return entry
 
 
+def tried(name, sentence, before, after, nearer, restores=False):
+    return {"name": name, "sentence": "the backend seems to " + sentence,
+            "difference_before": before, "difference_after": after, "nearer_samples": nearer,
+            "top1_agreement_before": 0.75, "top1_agreement_after": 1.0 if restores else 0.55,
+            "restores": restores}
+
+
+def pipeline():
+    """What the probe says of a deployment that feeds BGR."""
+    bgr = tried("bgr", "get BGR where the model wants RGB", 0.5487, 2.2e-07, 1.0, True)
+    return {"samples": 20, "difference": 0.5487, "deviates": True, "looks_like": "bgr",
+            "sentence": bgr["sentence"], "runner_up": "range_1",
+            "hypotheses": [
+                tried("softmax", "give probabilities (softmax) where the model gives logits",
+                      0.5487, 48.32, 0.0),
+                bgr,
+                tried("range_1", "get pixels scaled to 0..1", 0.5487, 0.5618, 0.25)]}
+
+
 def full():
     rng = random.Random(20261130)
     rows = [row(rng, 1, 36_400, 7200), row(rng, 8, 262_000, 2100), row(rng, 32, 1_031_000, 2100)]
@@ -298,6 +317,8 @@ def full():
             "data_percent": 100, "dataset": "fashion_mnist", "failed_samples": 0,
             "calibrated_on_evaluation_data": False},
         "numeric": [numeric_entry()],
+        "pipeline": {"samples": 32, "difference": 0.0013, "deviates": False, "looks_like": None,
+                     "sentence": None, "runner_up": None, "hypotheses": []},
         "stability": stability_axes(),
         "performance": rows,
         "vendor_claim": [],
@@ -350,7 +371,7 @@ def compile_crashed():
     result = full()
     later = "compile did not finish"
     result.update(
-        verdict="incomplete", exit_code=3, accuracy=None, numeric=[], stability=[], performance=[],
+        verdict="incomplete", exit_code=3, accuracy=None, numeric=[], pipeline=None, stability=[], performance=[],
         raw=[],
         compile=None, notes=[], questions=[],
         finished_utc="2026-11-30T10:15:04Z", wall_ns=2_100_443_219,
@@ -447,7 +468,7 @@ def hard_case():
                         "time that it is loaded")
     result.update(
         verdict="fail", exit_code=1, task=name, self_comparison=True,
-        numeric=[first, second], performance=[good, short, failed],
+        numeric=[first, second], pipeline=pipeline(), performance=[good, short, failed],
         warnings=["Model info names batch 64 as the largest; the model itself accepts 32."],
         notes=[],
         vendor_claim=[{"batch_size": 1, "source": "benchmark()", "values": {"qps": 120.5}}],

@@ -9,9 +9,9 @@ using assay::backend::Error;
 
 constexpr std::string_view kNone = "none";
 
-std::array<std::span<const FaultRow>, 6> tables() {
-  return {state_faults(),  batch_faults(),    compile_faults(),
-          random_faults(), pipeline_faults(), model_faults()};
+std::array<std::span<const FaultRow>, 7> tables() {
+  return {state_faults(),    batch_faults(),     compile_faults(), random_faults(),
+          pipeline_faults(), picture_variants(), model_faults()};
 }
 
 const FaultRow* find(std::string_view name) {

@@ -67,12 +67,13 @@ std::unique_ptr<Fault> make_fault_from(const FaultSetup& setup) {
 }
 
 // The tables, one per kind.
-std::span<const FaultRow> state_faults();     // what stays from call to call
-std::span<const FaultRow> batch_faults();     // samples and callers that touch each other
-std::span<const FaultRow> compile_faults();   // what a compilation leaves behind
-std::span<const FaultRow> random_faults();    // what chance or the heap decides
-std::span<const FaultRow> pipeline_faults();  // right answers to wrongly prepared inputs
-std::span<const FaultRow> model_faults();     // another model than the one that was given
+std::span<const FaultRow> state_faults();      // what stays from call to call
+std::span<const FaultRow> batch_faults();      // samples and callers that touch each other
+std::span<const FaultRow> compile_faults();    // what a compilation leaves behind
+std::span<const FaultRow> random_faults();     // what chance or the heap decides
+std::span<const FaultRow> pipeline_faults();   // right answers to wrongly prepared inputs
+std::span<const FaultRow> picture_variants();  // no faults: inputs prepared a little differently
+std::span<const FaultRow> model_faults();      // another model than the one that was given
 
 // The chosen fault: interact_info.fault, "none" without it. Throws ASSAY_INVALID_ARGUMENT naming
 // the known ones.
