@@ -56,8 +56,8 @@ TEST(Fit, AnswersOfOtherFormsAreRefused) {
 }
 
 TEST(Fit, OfSeveralOutputsTheLargestDecides) {
-  Fit small{0.1, {0.01, 0}, 1.0};
-  Fit large{0.5, {0, 0.25}, std::nullopt};
+  const Fit small{0.1, {0.01, 0}, 1.0};
+  const Fit large{0.5, {0, 0.25}, std::nullopt};
   const Fit whole = joined({small, large});
   EXPECT_THAT(whole.difference, Optional(0.5));
   EXPECT_THAT(whole.sample_differences, ElementsAre(0.01, 0.25));
