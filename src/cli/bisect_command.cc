@@ -85,7 +85,7 @@ Result<controller::BisectSummary> search_or_repeat(const Options& options,
                                                    const controller::RunEnvironment& environment) {
   if (options.repeat.empty()) return controller::bisect(options.request, environment);
   RETURN_IF_ERROR(check_repeat(options));
-  controller::RepeatRequest request{options.repeat, options.request.run};
+  const controller::RepeatRequest request{options.repeat, options.request.run};
   return controller::repeat_bisect(request, environment);
 }
 

@@ -38,7 +38,7 @@ Status write_set(const fs::path& folder, const char* store, const TensorSet& ten
   const std::string stem = fs::path(store).stem().native();
   Json arrays = Json::array();
   for (const auto& [name, tensor] : tensors) {
-    std::string file = fmt::format("{}_{}.npy", stem, arrays.size());
+    const std::string file = fmt::format("{}_{}.npy", stem, arrays.size());
     const Status written = write_npy(folder / file, tensor);
     if (!written.ok() && written.code() != StatusCode::kUnimplemented) return written;
     arrays.push_back({{"tensor", name},

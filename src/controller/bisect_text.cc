@@ -67,9 +67,9 @@ std::string tensor_text(const Json& tensor, const Json& index) {
 std::string tolerance_text(const Json& result) {
   const Json& finding = result["finding"];
   const Json& variants = finding["variants"];
-  const std::string floor = fmt::format("{} units in the last place of {}",
-                                        number_text(result["tolerance"]["floor_ulps"]),
-                                        result["precision"]["name"].get<std::string>());
+  std::string floor = fmt::format("{} units in the last place of {}",
+                                  number_text(result["tolerance"]["floor_ulps"]),
+                                  result["precision"]["name"].get<std::string>());
   if (variants.empty()) return floor;
   return fmt::format("{} times what {} healthy variants of the reference differ, at least {}",
                      number_text(result["tolerance"]["allowance"]), variants.size(), floor);
