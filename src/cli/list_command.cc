@@ -76,6 +76,7 @@ void print(const std::vector<Row>& rows, bool json) {
 
 int refuse(const std::string& what) {
   std::vector<std::string> names;
+  names.reserve(kKinds.size());
   for (const Kind& kind : kKinds) names.emplace_back(kind.name);
   complain(fmt::format("there is no list of \"{}\"{}; lists are: {}", what,
                        did_you_mean(what, names), fmt::join(names, ", ")));

@@ -38,6 +38,7 @@ std::string figure_text(const workload::ExpectedFigure& figure) {
 std::string metric_line(const workload::TaskListing& task) {
   if (task.metric.empty()) return "accuracy: not measured; speed and numeric difference only";
   std::vector<std::string> figures;
+  figures.reserve(task.expected.size());
   for (const workload::ExpectedFigure& figure : task.expected) {
     figures.push_back(figure_text(figure));
   }

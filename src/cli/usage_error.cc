@@ -13,10 +13,10 @@ namespace assay::cli {
 namespace {
 
 std::vector<std::string> commands_of(const CLI::App& app) {
+  const auto commands = app.get_subcommands([](const CLI::App*) { return true; });
   std::vector<std::string> names;
-  for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; })) {
-    names.push_back(command->get_name());
-  }
+  names.reserve(commands.size());
+  for (const CLI::App* command : commands) names.push_back(command->get_name());
   return names;
 }
 

@@ -141,6 +141,7 @@ Result<Manifest> find_backend(std::string_view hardware_type,
                                  fmt::join(names, ", ")));
   }
   std::vector<std::string> looked;
+  looked.reserve(search_paths.size());
   for (const fs::path& path : search_paths) looked.push_back(quoted(path));
   return not_found(fmt::format("no backend for hardware type \"{}\": there is none at all in {}",
                                hardware_type, fmt::join(looked, ", ")));

@@ -31,7 +31,7 @@ int parse_columns(const std::optional<std::string>& text) {
 }
 
 std::optional<std::string> environment(const char* name) {
-  const char* value = std::getenv(name);
+  const char* value = std::getenv(name);  // NOLINT(concurrency-mt-unsafe): nobody sets it
   return value == nullptr ? std::nullopt : std::optional<std::string>(value);
 }
 
