@@ -315,6 +315,7 @@ std::string key_of_finding(const Json& result) {
 std::string repeat_command(const workload::RunRequest& run, const fs::path& folder) {
   workload::RunRequest shown;
   shown.hardware_type = run.hardware_type;
+  shown.backends_folder = run.backends_folder;
   shown.set_options = run.set_options;
   shown.answers_file = run.answers_file;
   shown.timeout_s = run.timeout_s;
@@ -331,14 +332,15 @@ std::string own_options(const BisectRequest& request) {
 }
 
 // Everything into a folder of another name first, so that a reader sees all of it or nothing.
-Status leave(const BisectRequest& request, const CutSeen* finding, BisectSummary& summary) {
+Status leave(const BisectRequest& request, const workload::RunRequest& run, const CutSeen* finding,
+             BisectSummary& summary) {
   Json& result = summary.result.mutable_value();
   const fs::path parent =
       request.inside_output ? request.run.output : fs::absolute(request.run.output).parent_path();
   summary.folder =
       request.inside_output ? parent / ("bisect-" + key_of_finding(result)) : request.run.output;
   result["repeat_command"] =
-      finding == nullptr ? Json() : Json(repeat_command(request.run, summary.folder));
+      finding == nullptr ? Json() : Json(repeat_command(run, summary.folder));
   const fs::path staged = parent / fmt::format(".bisect-{}", ::getpid());
   std::error_code ignored;
   fs::remove_all(staged, ignored);
@@ -376,12 +378,14 @@ Result<BisectSummary> bisect(const BisectRequest& request, const RunEnvironment&
   summary.exit_code = exit_code_of(bisection.kind());
   result["schema_version"] = 1;
   result["assay_version"] = build_info().version;
-  result["command"] = workload::command_line(request.run, own_options(request));
+  workload::RunRequest run = request.run;
+  run.backends_folder = prepared.setup.plan.request.backends_folder;
+  result["command"] = workload::command_line(run, own_options(request));
   result["started_utc"] = started.text;
   result["wall_ns"] = now_ns() - start_ns;
   result["exit_code"] = summary.exit_code;
   summary.result = JsonValue(result);
-  RETURN_IF_ERROR(leave(request, bisection.finding(), summary));
+  RETURN_IF_ERROR(leave(request, run, bisection.finding(), summary));
   return summary;
 }
 

@@ -57,11 +57,17 @@ class PipelineCase(Case):
         self.assertIn(words, numeric["found"])
         self.assertIn(words, (run.folder / "report.html").read_text().replace("&#39;", "'"))
 
-    def assert_not_flagged(self, run):
+    def assert_not_flagged(self, run, inputs_differ=False):
+        """Not taken for a wrong pipeline. Where the backend changes its inputs a little, or rounds more
+        than it declares, its outputs are a real error of these tensors all the same."""
         pipeline = run.result["pipeline"] or {}
         self.assertIsNone(pipeline.get("looks_like"), pipeline)
         numeric = [c for c in run.result["criteria"] if c["name"] == "numeric"][0]
-        self.assertNotEqual(numeric["outcome"], "fail", numeric)
+        placements = {output["placement"] for output in run.result["numeric"]}
+        if inputs_differ and "real_error" in placements:
+            self.assertIn("a real error", numeric["detail"])
+        else:
+            self.assertEqual(numeric["outcome"], "pass", numeric)
 
     def fetch(self, *tasks):
         for task in tasks:
@@ -170,6 +176,7 @@ class FetchedPipeline(PipelineCase):
         for task, percent, batch, options in VARIANTS:
             with self.subTest(task=task, batch=batch, options=options):
                 chosen = [part for option in options for part in ("--set", option)]
-                self.assert_not_flagged(self.evaluate(task, *chosen, percent=percent, batch=batch))
+                run = self.evaluate(task, *chosen, percent=percent, batch=batch)
+                self.assert_not_flagged(run, any(o.startswith("fault=") for o in options))
                 kept += 1
         print(f"legitimate variants {kept} of {len(VARIANTS)} not flagged")
