@@ -28,7 +28,7 @@ constexpr std::array<std::string_view, 22> kNumericFlags{
     "avx512_fp16", "amx_tile", "amx_bf16", "amx_int8", "asimd",       "asimdhp",
     "asimddp",     "sve",      "bf16",     "i8mm"};
 
-constexpr std::uint64_t kLargestFileBytes = 8 * 1024 * 1024;
+constexpr std::uint64_t kLargestFileBytes = std::uint64_t{8} * 1024 * 1024;
 
 std::string_view trimmed(std::string_view text) {
   const std::size_t begin = text.find_first_not_of(" \t\r\n");
@@ -119,7 +119,7 @@ std::optional<bool> turbo(const HostFiles& files) {
 }
 
 Json hypervisor(const HostFiles& files, const CpuInfo& cpu) {
-  const std::string type(trimmed(files.text("sys/hypervisor/type")));
+  std::string type(trimmed(files.text("sys/hypervisor/type")));
   if (!type.empty()) return type;
   const std::string product(trimmed(files.text("sys/class/dmi/id/product_name")));
   if (!cpu.hypervisor) return nullptr;

@@ -115,10 +115,11 @@ std::string fact_html(const std::string& key, const Json& value) {
 std::string object_facts(const Json& object) {
   FactList facts;
   for (const auto& member : object.items()) {
-    if (member.value().is_null() || member.value() == "") {
+    const Json& value = member.value();
+    if (value.is_null() || (value.is_string() && string_at(object, member.key()).empty())) {
       facts.add_html(title_of(member.key()), "<span class=\"missing\">not known</span>");
     } else {
-      facts.add_html(title_of(member.key()), fact_html(member.key(), member.value()));
+      facts.add_html(title_of(member.key()), fact_html(member.key(), value));
     }
   }
   return facts.html();
