@@ -19,7 +19,7 @@ template <typename T>
 Tensor tensor_of(DType dtype, const std::vector<T>& values, Shape shape = {}) {
   if (shape.empty()) shape = {std::ssize(values)};
   Tensor made = *Tensor::make({"t", dtype, std::move(shape)});
-  std::memcpy(made.bytes().data(), values.data(), made.bytes().size());
+  if (!values.empty()) std::memcpy(made.bytes().data(), values.data(), made.bytes().size());
   return made;
 }
 Tensor floats(const std::vector<float>& values) { return tensor_of(DType::kFloat32, values); }
