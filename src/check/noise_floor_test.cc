@@ -93,6 +93,19 @@ TEST(JudgeByPlacement, InsidePassesAndARealErrorFailsWithBothSides) {
   EXPECT_THAT(open.reason, HasSubstr("the executed precision is not known"));
 }
 
+TEST(JudgeByPlacement, AnOutputThatIsNotJudgedLeavesTheWholeUndecided) {
+  NumericResult same = result_with(0, 0);
+  same.identical = true;
+  NumericReport report;
+  report.outputs = {same, result_with(5, 0.1)};
+  const NumericVerdict open = judge_numeric(report, {.floors = {floor_of(false)}});
+  EXPECT_EQ(open.verdict, Verdict::kNotJudged);
+  EXPECT_THAT(open.reason, HasSubstr("the executed precision is not known"));
+  EXPECT_EQ(judge_numeric(report, {.floors = {floor_of(true)}}).verdict, Verdict::kFail);
+  report.missing_samples = 1;
+  EXPECT_EQ(judge_numeric(report, {.floors = {floor_of(false)}}).verdict, Verdict::kInconclusive);
+}
+
 TEST(JudgeByPlacement, ANamedToleranceGoesBefore) {
   NumericResult result = result_with(5, 0.1);
   result.outside_tolerance = 0.0;

@@ -61,6 +61,21 @@ NumericVerdict judge_placement(const NumericResult& result, const NoiseFloor* fl
   return {Verdict::kNotJudged, output + why + figures(result, *floor)};
 }
 
+// Not as combine() has it: one output that is not judged leaves the whole undecided.
+int badness(Verdict verdict) {
+  switch (verdict) {
+    case Verdict::kPass:
+      return 0;
+    case Verdict::kNotJudged:
+      return 1;
+    case Verdict::kInconclusive:
+      return 2;
+    case Verdict::kFail:
+      break;
+  }
+  return 3;
+}
+
 }  // namespace
 
 NumericVerdict judge_numeric(const NumericResult& result, const NumericCriterion& criterion) {
@@ -81,9 +96,9 @@ NumericVerdict judge_numeric(const NumericReport& report, const NumericCriterion
   }
   for (const NumericResult& result : report.outputs) {
     NumericVerdict part = judge_numeric(result, criterion);
-    const bool decides =
-        part.verdict != whole.verdict && combine(whole.verdict, part.verdict) == part.verdict;
-    if (decides || whole.reason.empty()) whole = std::move(part);
+    if (whole.reason.empty() || badness(part.verdict) > badness(whole.verdict)) {
+      whole = std::move(part);
+    }
   }
   return whole;
 }

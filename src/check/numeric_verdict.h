@@ -23,7 +23,8 @@ struct NumericVerdict {
 // A non-finite mismatch fails, always. Where a tolerance is named every element must be within it.
 // Else the placement decides: a real error fails, identical and inside pass, unknown is not judged.
 NumericVerdict judge_numeric(const NumericResult& result, const NumericCriterion& criterion);
-// The worst of the outputs'; inconclusive at best when samples are missing.
+// The worst of the outputs': fail, inconclusive, not judged, pass. Inconclusive at best when
+// samples are missing.
 NumericVerdict judge_numeric(const NumericReport& report, const NumericCriterion& criterion);
 
 }  // namespace assay::check

@@ -79,6 +79,7 @@ class Bisection {
   BisectSetup cut_setup(const BisectBackend& reference, JsonValue optimized) const;
   Status confirm();
   Result<Kind> kind_of_range(std::size_t start);
+  Result<CutSeen> see(std::int64_t first, std::int64_t last, const TensorSet& inputs);
   Result<CutOutcome> look(std::int64_t first, std::int64_t last, const TensorSet& inputs);
   Result<CutOutcome> look_on_right_inputs(std::int64_t first, std::int64_t last);
   // The place before operator `first`; -1 when there is none.
@@ -149,15 +150,20 @@ BisectSetup Bisection::cut_setup(const BisectBackend& reference, JsonValue optim
   return made;
 }
 
-Result<CutOutcome> Bisection::look(std::int64_t first, std::int64_t last, const TensorSet& inputs) {
+Result<CutSeen> Bisection::see(std::int64_t first, std::int64_t last, const TensorSet& inputs) {
   PhaseRecord record;
   record.name = fmt::format("operators {}..{}", first, last);
   environment_->observer->phase_started(record.name);
-  ASSIGN_OR_RETURN(const CutSeen seen, cuts_->look(first, last, inputs));
+  ASSIGN_OR_RETURN(CutSeen seen, cuts_->look(first, last, inputs));
   record.end = seen.end;
   if (record.end.ok()) record.end.reason = name_of(seen.outcome);
   environment_->observer->phase_finished(record);
   looked_.mutable_value().push_back(to_json(seen));
+  return seen;
+}
+
+Result<CutOutcome> Bisection::look(std::int64_t first, std::int64_t last, const TensorSet& inputs) {
+  ASSIGN_OR_RETURN(const CutSeen seen, see(first, last, inputs));
   return seen.outcome;
 }
 
@@ -182,7 +188,7 @@ Status Bisection::confirm() {
   ASSIGN_OR_RETURN(const std::size_t start, find_range_start(places_, deviation_->place, ranges));
   const std::int64_t first = start == 0 ? 0 : places_[start];
   ASSIGN_OR_RETURN(const TensorSet right, cuts_->right_inputs(before(places_[start])));
-  ASSIGN_OR_RETURN(CutSeen seen, cuts_->look(first, places_[deviation_->place], right));
+  ASSIGN_OR_RETURN(CutSeen seen, see(first, places_[deviation_->place], right));
   const fs::path kept = cuts_->setup().folder / kMinimalModel;
   std::error_code error;
   fs::rename(seen.model, kept, error);
@@ -201,11 +207,10 @@ Result<Kind> Bisection::kind_of_range(std::size_t start) {
   if (start == deviation_->place) return Kind::kOperator;
   const std::int64_t first = places_[start];
   ASSIGN_OR_RETURN(TensorSet fed, cuts_->right_inputs(before(first)));
-  ASSIGN_OR_RETURN(CutSeen head, cuts_->look(start == 0 ? 0 : first, first, fed));
+  ASSIGN_OR_RETURN(CutSeen head, see(start == 0 ? 0 : first, first, fed));
   for (auto& [name, tensor] : head.got) fed.insert_or_assign(name, std::move(tensor));
   if (head.tensors.empty()) return Kind::kRange;
-  ASSIGN_OR_RETURN(const CutSeen tail,
-                   cuts_->look(places_[start + 1], places_[deviation_->place], fed));
+  ASSIGN_OR_RETURN(const CutSeen tail, see(places_[start + 1], places_[deviation_->place], fed));
   if (tail.tensors.empty()) return Kind::kRange;
   for (const TensorDifference& allowed : finding_->tensors) {
     const auto got = tail.got.find(allowed.tensor);
@@ -306,9 +311,16 @@ int exit_code_of(Kind kind) {
   return kind == Kind::kNotCompiled ? kExitPhaseFailed : kExitNotMet;
 }
 
-std::string key_of_finding(const Json& result) {
-  const Json key = {result["model"]["sha256"], result["hardware_type"], result["set"],
-                    result["seed"], result["sample"]["id"]};
+// Of all that another finding may come from: it takes the place of none but the same search's.
+std::string key_of_finding(const Json& result, const BisectPrepared& prepared) {
+  const Json key = {result["model"]["sha256"],
+                    result["hardware_type"],
+                    result["backend_version"],
+                    prepared.setup.manifest.folder.native(),
+                    prepared.tested.interact_info.get(),
+                    prepared.setup.plan.request.dimensions,
+                    result["seed"],
+                    result["sample"]["id"]};
   return sha256_hex(key.dump(-1, ' ', false, Json::error_handler_t::replace)).substr(0, 12);
 }
 
@@ -332,13 +344,14 @@ std::string own_options(const BisectRequest& request) {
 }
 
 // Everything into a folder of another name first, so that a reader sees all of it or nothing.
-Status leave(const BisectRequest& request, const workload::RunRequest& run, const CutSeen* finding,
+Status leave(const BisectRequest& request, const BisectPrepared& prepared, const CutSeen* finding,
              BisectSummary& summary) {
   Json& result = summary.result.mutable_value();
   const fs::path parent =
       request.inside_output ? request.run.output : fs::absolute(request.run.output).parent_path();
-  summary.folder =
-      request.inside_output ? parent / ("bisect-" + key_of_finding(result)) : request.run.output;
+  summary.folder = request.inside_output ? parent / ("bisect-" + key_of_finding(result, prepared))
+                                         : request.run.output;
+  const workload::RunRequest& run = prepared.setup.plan.request;
   result["repeat_command"] =
       finding == nullptr ? Json() : Json(repeat_command(run, summary.folder));
   const fs::path staged = parent / fmt::format(".bisect-{}", ::getpid());
@@ -385,7 +398,7 @@ Result<BisectSummary> bisect(const BisectRequest& request, const RunEnvironment&
   result["wall_ns"] = now_ns() - start_ns;
   result["exit_code"] = summary.exit_code;
   summary.result = JsonValue(result);
-  RETURN_IF_ERROR(leave(request, run, bisection.finding(), summary));
+  RETURN_IF_ERROR(leave(request, prepared, bisection.finding(), summary));
   return summary;
 }
 

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "base/clock.h"
+#include "controller/output_room.h"
 #include "controller/steps.h"
 #include "controller/typed_object.h"
 #include "workload/signature.h"
@@ -17,7 +18,6 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr std::chrono::seconds kInferTimeout{300};
-constexpr int kMostAttempts = 8;  // each with more room for outputs
 
 Result<TensorSet> copied_outputs(const Session& session) {
   const auto slot = worker::output_slot(session.layout(), session.arena(), 0);
@@ -107,24 +107,23 @@ class ModelRun {
   }
 
   Status infer(Session& session, const TensorSet& call) {
-    for (int attempt = 0; attempt < kMostAttempts; ++attempt) {
+    const auto attempt = [&](std::size_t bytes) -> Result<std::uint64_t> {
       const std::vector<TensorSpec> inputs = session.layout().inputs;
+      if (bytes != capacity_) {
+        capacity_ = bytes;
+        RETURN_IF_ERROR(share(session, inputs));
+      }
       for (std::size_t k = 0; k < inputs.size(); ++k) {
         std::ranges::copy(call.at(inputs[k].name).bytes(),
                           worker::input_bytes(session.layout(), session.arena(), 0, k).begin());
       }
       ASSIGN_OR_RETURN(const Json answer, session.call("infer", Json{{"slot", 0}}, kInferTimeout));
-      const TypedObject members(answer, "the worker's answer to infer");
-      if (!members.has("needed_output_bytes")) {
-        ASSIGN_OR_RETURN(TensorSet outputs, copied_outputs(session));
-        answers_.outputs.push_back(std::move(outputs));
-        return ok_status();
-      }
-      ASSIGN_OR_RETURN(const std::uint64_t needed, members.count("needed_output_bytes"));
-      capacity_ = std::max<std::size_t>(capacity_ * 2, needed);
-      RETURN_IF_ERROR(share(session, inputs));
-    }
-    return failed_precondition("the backend asks for more room for its outputs every time");
+      return missing_output_bytes(TypedObject(answer, "the worker's answer to infer"));
+    };
+    RETURN_IF_ERROR(grow_output_room(capacity_, attempt).status());
+    ASSIGN_OR_RETURN(TensorSet outputs, copied_outputs(session));
+    answers_.outputs.push_back(std::move(outputs));
+    return ok_status();
   }
 
   const BisectBackend* backend_;

@@ -13,19 +13,17 @@
 
 #include "check/elements.h"
 #include "check/numeric.h"
+#include "controller/declared_precision.h"
 
 namespace assay::controller {
 namespace {
 
-constexpr double kFloat8Unit = 0x1p-4;  // half of E4M3's 2^-3
-
 struct PrecisionRow {
-  const char* name;
+  std::string_view name;
   double unit;
   NoiseScope scope;
   DType dtype;
 };
-// Coarsest first.
 constexpr std::array<PrecisionRow, 5> kPrecisions = {{
     {"INT8", kInt8Unit, NoiseScope::kTensor, DType::kInt8},
     {"FP8", kFloat8Unit, NoiseScope::kElement, DType::kFloat8E4M3},
@@ -90,13 +88,10 @@ Json value_json(double value) {
 }  // namespace
 
 BisectPrecision bisect_precision(std::string_view declared) {
-  const PrecisionRow* found = &kPrecisions.back();
-  for (const PrecisionRow& row : kPrecisions) {
-    if (declared.find(row.name) == std::string_view::npos) continue;
-    found = &row;
-    break;
-  }
-  return {found->name, found->unit, found->scope, found->dtype};
+  const std::string_view named = coarsest_precision(declared);
+  const auto* found = std::ranges::find(kPrecisions, named, &PrecisionRow::name);
+  const PrecisionRow& row = found == kPrecisions.end() ? kPrecisions.back() : *found;
+  return {std::string(row.name), row.unit, row.scope, row.dtype};
 }
 
 double tolerance_floor(const TensorView& reference, const BisectPrecision& precision) {

@@ -26,7 +26,8 @@ struct BisectPrecision {
   DType dtype = DType::kFloat32;  // whose last place the floor counts; kInt8 for INT8
 };
 
-// The coarsest one that `declared` names ("INT8+FP32" is INT8); FP32 when it names none.
+// The coarsest one that `declared` names (controller/declared_precision.h); FP32 when it names
+// none.
 BisectPrecision bisect_precision(std::string_view declared);
 
 // Largest differences that healthy variants of a cut show are taken times this.

@@ -31,6 +31,8 @@ TEST(BisectPrecision, CoarsestNameCounts) {
   EXPECT_EQ(bisect_precision("FP32+BF16+FP16").name, "BF16");
   EXPECT_EQ(bisect_precision("INT8+FP32").name, "INT8");
   EXPECT_EQ(bisect_precision("INT8+FP32").scope, NoiseScope::kTensor);
+  EXPECT_EQ(bisect_precision("FLOAT16").name, "FP16");
+  EXPECT_EQ(bisect_precision("fp16").name, "FP16");
   EXPECT_EQ(bisect_precision("unknown").name, "FP32");
 }
 

@@ -10,6 +10,8 @@
 namespace assay::controller {
 namespace {
 
+constexpr std::size_t kFewestValues = 16;
+
 std::optional<std::size_t> index_by_name(const std::vector<TensorSpec>& specs,
                                          const std::string& name) {
   for (std::size_t i = 0; i < specs.size(); ++i) {
@@ -61,6 +63,10 @@ Result<ProbedOutputs> probed_outputs(const std::filesystem::path& reference,
   }
   outputs.scores = score_output(outputs.specs, metric);
   return outputs;
+}
+
+bool can_tell(const ProbedOutputs& outputs, std::size_t samples) {
+  return samples * outputs.values >= kFewestValues;
 }
 
 Result<std::vector<check::Answers>> read_answers(const std::filesystem::path& store,

@@ -26,6 +26,10 @@ Result<ProbedOutputs> probed_outputs(const std::filesystem::path& reference,
                                      const std::filesystem::path& tested,
                                      const std::optional<MetricSpec>& metric);
 
+// Whether so many samples tell hypotheses apart: of two samples with one value each, one hypothesis
+// in twenty that matter as much as the error restores agreement by chance.
+bool can_tell(const ProbedOutputs& outputs, std::size_t samples);
+
 // Those outputs of these samples, one Answers per output.
 Result<std::vector<check::Answers>> read_answers(const std::filesystem::path& store,
                                                  const ProbedOutputs& outputs,

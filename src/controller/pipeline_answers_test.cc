@@ -83,5 +83,13 @@ TEST(PredictedAnswers, ChangeEachRow) {
   EXPECT_THAT(without_offset(given).values, ElementsAre(-0.5, 0.5, -1, 1));
 }
 
+TEST(ProbedOutputs, FewValuesTellNothing) {
+  EXPECT_FALSE(can_tell({.values = 1}, 2));
+  EXPECT_FALSE(can_tell({.values = 2}, 7));
+  EXPECT_TRUE(can_tell({.values = 2}, 8));
+  EXPECT_TRUE(can_tell({.values = 1000}, 2));
+  EXPECT_FALSE(can_tell({}, 32));
+}
+
 }  // namespace
 }  // namespace assay::controller

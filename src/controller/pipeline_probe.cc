@@ -34,7 +34,9 @@ class Probe {
       : request_(&request), observer_(&observer) {}
 
   Status read();
-  bool deviates() const { return check::deviates(probe_.untouched); }
+  bool worthwhile() const {
+    return check::deviates(probe_.untouched) && can_tell(outputs_, samples_.size());
+  }
   Status try_outputs();
   Status try_inputs(Session& session);
   PipelineProbe finish();
@@ -239,7 +241,7 @@ PhaseResult<PipelineProbe> probe_pipeline(const SessionSettings& settings,
     result.record.end = {worker::Outcome::kFailed, status.to_string()};
     return result;
   }
-  if (probe.deviates()) {
+  if (probe.worthwhile()) {
     result.record = run_in_session(settings, request.reference.manifest, "pipeline",
                                    [&](Session& session) -> Status {
                                      RETURN_IF_ERROR(probe.try_outputs());

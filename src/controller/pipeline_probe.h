@@ -45,7 +45,7 @@ struct TriedHypothesis {
 struct PipelineProbe {
   std::size_t samples = 0;
   check::Fit untouched;
-  std::vector<TriedHypothesis> tried;  // empty when nothing deviates
+  std::vector<TriedHypothesis> tried;  // empty when nothing deviates, or too few values do
   std::optional<std::size_t> named;    // index of the hypothesis that restores agreement best
   std::optional<std::size_t> next;     // the nearest of the others
 };
@@ -54,7 +54,7 @@ struct PipelineProbe {
 check::PipelineFacts pipeline_facts(const workload::ModelInfo& info,
                                     const dataset::Dataset& dataset);
 
-// `value` also when nothing deviates; then no worker was started.
+// `value` also when nothing is tried; then no worker was started.
 PhaseResult<PipelineProbe> probe_pipeline(const SessionSettings& settings,
                                           const PipelineProbeRequest& request,
                                           RunObserver& observer);

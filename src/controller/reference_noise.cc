@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <cstring>
 #include <nlohmann/json.hpp>
 #include <system_error>
@@ -12,18 +11,21 @@
 
 #include "base/cpus.h"
 #include "base/file.h"
+#include "controller/declared_precision.h"
 #include "controller/evaluation.h"
 #include "controller/inference_pass.h"
 #include "controller/journal.h"
 #include "controller/steps.h"
 #include "loadgen/random.h"
+#include "workload/batch_sizes.h"
+#include "workload/signature.h"
 
 namespace assay::controller {
 namespace fs = std::filesystem;
 namespace {
 
 // Bumped when a variation, or what is kept of it, changes.
-constexpr const char* kNoiseVersion = "1";
+constexpr const char* kNoiseVersion = "2";
 // The largest of so few is what the allowance is for.
 constexpr std::uint64_t kMostSamples = 128;
 constexpr std::uint64_t kDraws = 2;
@@ -39,7 +41,7 @@ struct Variant {
   std::vector<std::string> options;  // of the CPU backend, "name=value"
   std::int64_t batch_size = 1;
   std::optional<RoundingNoise> noise;
-  const dataset::Dataset* dataset = nullptr;  // null: the request's
+  const dataset::Dataset* dataset = nullptr;  // null: the chosen samples as they are
 };
 
 class NoiseMeasurement {
@@ -49,7 +51,8 @@ class NoiseMeasurement {
       : settings_(&settings),
         request_(&request),
         observer_(&observer),
-        samples_(std::min(request.reference.samples, kMostSamples)) {}
+        samples_(std::min(request.reference.samples, kMostSamples)),
+        chosen_(evenly_chosen(*request.reference.dataset, request.reference.samples, samples_)) {}
 
   Result<std::vector<check::NoiseFloor>> run();
 
@@ -59,11 +62,13 @@ class NoiseMeasurement {
   Status vary(const Variant& variant, const fs::path& base);
   Status draw_bound(const PrecisionNoise& precision, const fs::path& base);
   Variant unoptimised(std::string name, std::optional<RoundingNoise> noise) const;
+  Result<std::optional<std::int64_t>> other_batch() const;
 
   const SessionSettings* settings_;
   const NoiseRequest* request_;
   RunObserver* observer_;
   std::uint64_t samples_;
+  std::unique_ptr<dataset::Dataset> chosen_;
   int stores_ = 0;
   std::vector<check::NoiseFloor> floors_;
 };
@@ -73,6 +78,18 @@ Variant NoiseMeasurement::unoptimised(std::string name, std::optional<RoundingNo
           .options = {"graph_optimization=none"},
           .batch_size = request_->reference.batch_size,
           .noise = noise};
+}
+
+// Another batch size than the request's; none where the model takes no other.
+Result<std::optional<std::int64_t>> NoiseMeasurement::other_batch() const {
+  const workload::ModelInfo& info = request_->reference.info;
+  ASSIGN_OR_RETURN(const ModelFile file, read_model(info.model_path, info.model_format));
+  const std::optional<std::int64_t> fixed = workload::fixed_batch(info, file.signature);
+  for (const std::int64_t size : {1, 4, 2}) {
+    if (size == request_->reference.batch_size) continue;
+    if (workload::why_not_batch(info, fixed, size).empty()) return std::optional(size);
+  }
+  return std::optional<std::int64_t>();
 }
 
 Result<fs::path> NoiseMeasurement::outputs_of(const Variant& variant) {
@@ -94,13 +111,13 @@ Result<fs::path> NoiseMeasurement::outputs_of(const Variant& variant) {
             session, reference.manifest,
             {.configs = configs, .artifact_folder = folder / "artifact"}, *observer_, compiled));
         PassRequest pass;
-        pass.dataset = variant.dataset == nullptr ? reference.dataset : variant.dataset;
+        pass.dataset = variant.dataset == nullptr ? chosen_.get() : variant.dataset;
         pass.samples = samples_;
         pass.batch_size = variant.batch_size;
         pass.batch_axes = reference.info.batch_axes;
         pass.model = {configs, compiled.compile_result, folder / "artifact"};
         pass.store = store;
-        pass.identity.dataset_hash = reference.dataset->fingerprint();
+        pass.identity.dataset_hash = chosen_->fingerprint();
         return run_inference_pass(session, pass, *observer_).status();
       });
   if (!record.end.ok()) return unavailable(variant.name + ": " + record.end.reason);
@@ -151,9 +168,8 @@ Status NoiseMeasurement::draw_bound(const PrecisionNoise& precision, const fs::p
 
 Result<std::vector<check::NoiseFloor>> NoiseMeasurement::run() {
   const std::int64_t batch = request_->reference.batch_size;
-  const auto& axes = request_->reference.info.batch_axes;
-  const std::unique_ptr<dataset::Dataset> moved =
-      moved_by_a_unit(*request_->reference.dataset, request_->seed);
+  ASSIGN_OR_RETURN(const std::optional<std::int64_t> other, other_batch());
+  const std::unique_ptr<dataset::Dataset> moved = moved_by_a_unit(*chosen_, request_->seed);
   ASSIGN_OR_RETURN(const fs::path base, outputs_of({.name = "as it is", .batch_size = batch}));
   const int threads = usable_cpus() > 1 ? 1 : 2;  // by default as many as CPUs
   RETURN_IF_ERROR(vary({fmt::format("{} thread{}", threads, threads == 1 ? "" : "s"),
@@ -162,9 +178,8 @@ Result<std::vector<check::NoiseFloor>> NoiseMeasurement::run() {
                         {},
                         nullptr},
                        base));
-  if (std::ranges::any_of(axes, [](const auto& axis) { return axis.has_value(); })) {
-    const std::int64_t other = batch > 1 ? 1 : 4;
-    RETURN_IF_ERROR(vary({fmt::format("batch size {}", other), {}, other, {}, nullptr}, base));
+  if (other) {
+    RETURN_IF_ERROR(vary({fmt::format("batch size {}", *other), {}, *other, {}, nullptr}, base));
   }
   if (moved) {
     const std::string name =
@@ -205,8 +220,39 @@ Status write_cached(const fs::path& file, const std::vector<check::NoiseFloor>& 
 std::string cache_key(const NoiseRequest& request) {
   const std::optional<PrecisionNoise> precision = noise_of_precision(request.precision);
   return key_of({kNoiseVersion, reference_key(request.reference), std::to_string(request.seed),
-                 request.quantized ? "quantized" : "", precision ? precision->precision : ""});
+                 request.quantized ? "quantized" : "", precision ? precision->precision : "",
+                 std::to_string(usable_cpus())});  // what the variation of threads depends on
 }
+
+// Sample i is the one at i / size() of the first `of`.
+class EvenlyChosen final : public dataset::Dataset {
+ public:
+  EvenlyChosen(const dataset::Dataset& base, std::uint64_t of, std::uint64_t count)
+      : Dataset(facts_of(base, of, count)), base_(&base), of_(of) {}
+
+  std::string sample_id(std::size_t index) const override { return base_->sample_id(at(index)); }
+
+ private:
+  static dataset::DatasetFacts facts_of(const dataset::Dataset& base, std::uint64_t of,
+                                        std::uint64_t count) {
+    dataset::DatasetFacts facts = base.facts();
+    facts.size = count;
+    facts.fingerprint = key_of({base.fingerprint(), std::to_string(of), std::to_string(count)});
+    return facts;
+  }
+
+  std::size_t at(std::size_t index) const { return index * of_ / size(); }
+
+  Status read_sample(std::size_t index, std::span<const std::span<std::byte>> into) const override {
+    return base_->read(at(index), into);
+  }
+  Result<dataset::Label> read_label(std::size_t index) const override {
+    return base_->label(at(index));
+  }
+
+  const dataset::Dataset* base_;
+  std::uint64_t of_;
+};
 
 // Elements a unit in the last place away.
 class MovedDataset final : public dataset::Dataset {
@@ -266,23 +312,25 @@ Result<std::vector<check::NoiseFloor>> measure_noise(const SessionSettings& sett
 }
 
 std::optional<PrecisionNoise> noise_of_precision(std::string_view declared) {
-  const auto relative = [](double unit) { return RoundingNoise{.unit = unit, .weights = true}; };
-  // The coarsest first.
-  const std::array<std::pair<PrecisionNoise, std::vector<const char*>>, 4> known = {{
-      {{"INT8", {.unit = kInt8Unit, .scope = NoiseScope::kTensor, .weights = true}}, {"INT8"}},
-      {{"BF16", relative(kBFloat16Unit)}, {"BF16", "BFLOAT16"}},
-      {{"FP16", relative(kFloat16Unit)}, {"FP16", "FLOAT16", "TF32", "HALF"}},
-      {{"FP32", relative(kFloat32SumUnit)}, {"FP32", "FLOAT32"}},
-  }};
-  std::string text(declared);
-  std::ranges::transform(text, text.begin(), [](unsigned char c) { return std::toupper(c); });
-  for (const auto& [noise, names] : known) {
-    // "BFLOAT16" has "FLOAT16" in it, and was looked for before.
-    for (const char* name : names) {
-      if (text.find(name) != std::string::npos) return noise;
-    }
-  }
-  return std::nullopt;
+  struct Row {
+    std::string_view precision;
+    double unit;
+    NoiseScope scope = NoiseScope::kElement;
+  };
+  static constexpr std::array<Row, 5> kRows = {{{"INT8", kInt8Unit, NoiseScope::kTensor},
+                                                {"FP8", kFloat8Unit},
+                                                {"BF16", kBFloat16Unit},
+                                                {"FP16", kFloat16Unit},
+                                                {"FP32", kFloat32SumUnit}}};
+  const auto* found = std::ranges::find(kRows, coarsest_precision(declared), &Row::precision);
+  if (found == kRows.end()) return std::nullopt;
+  return PrecisionNoise{std::string(found->precision),
+                        {.unit = found->unit, .scope = found->scope, .weights = true}};
+}
+
+std::unique_ptr<dataset::Dataset> evenly_chosen(const dataset::Dataset& dataset, std::uint64_t of,
+                                                std::uint64_t count) {
+  return std::make_unique<EvenlyChosen>(dataset, of, count);
 }
 
 std::unique_ptr<dataset::Dataset> moved_by_a_unit(const dataset::Dataset& dataset,

@@ -40,9 +40,14 @@ struct PrecisionNoise {
   std::string precision;  // "FP16"
   RoundingNoise noise;
 };
-// Of the coarsest precision that `declared` names, in any case and with anything between the names;
-// nullopt when it names none that we know.
+// Of the coarsest precision that `declared` names (controller/declared_precision.h); nullopt when
+// it names none, or one of which we have no bound.
 std::optional<PrecisionNoise> noise_of_precision(std::string_view declared);
+
+// `count` of the first `of` samples, evenly spread and in their order: data is often sorted by
+// class, and the first few are then alike. 1 <= count <= of. Borrows `dataset`.
+std::unique_ptr<dataset::Dataset> evenly_chosen(const dataset::Dataset& dataset, std::uint64_t of,
+                                                std::uint64_t count);
 
 // The samples of `dataset` with every FLOAT32 element that is neither 0 nor infinite moved by one
 // unit in the last place, up or down by `seed`. Null when no input is FLOAT32. Borrows `dataset`.

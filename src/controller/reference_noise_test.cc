@@ -17,7 +17,14 @@ TEST(NoiseOfPrecision, TheCoarsestNamedCounts) {
   EXPECT_EQ(noise_of_precision("BFLOAT16")->precision, "BF16");
   EXPECT_EQ(noise_of_precision("TF32")->precision, "FP16");
   EXPECT_FALSE(noise_of_precision("posit<16,1>").has_value());
+  EXPECT_EQ(noise_of_precision("FP8+FP32")->precision, "FP8");
   EXPECT_FALSE(noise_of_precision("").has_value());
+}
+
+// What we have no bound of is not held to that of what stands beside it.
+TEST(NoiseOfPrecision, ACoarserOneThatIsNotKnownHasNone) {
+  for (const char* declared : {"INT4+FP16", "uint4, fp32", "MXFP4/BF16", "INT16+FP32", "int16_mix"})
+    EXPECT_FALSE(noise_of_precision(declared).has_value()) << declared;
 }
 
 TEST(NoiseOfPrecision, IsOfTheTypesUnit) {
@@ -52,6 +59,49 @@ class TwoInputs final : public dataset::Dataset {
   }
   std::vector<float> values_;
 };
+
+// Sample i holds i.
+class Numbers final : public dataset::Dataset {
+ public:
+  explicit Numbers(std::size_t size)
+      : Dataset({.name = "numbers",
+                 .size = size,
+                 .inputs = {{"x", DType::kInt64, {1}}},
+                 .fingerprint = "n"}) {}
+  std::string sample_id(std::size_t index) const override { return std::to_string(index); }
+
+ private:
+  Status read_sample(std::size_t index, std::span<const std::span<std::byte>> into) const override {
+    const auto value = static_cast<std::int64_t>(index);
+    std::memcpy(into[0].data(), &value, sizeof value);
+    return ok_status();
+  }
+  Result<dataset::Label> read_label(std::size_t index) const override {
+    return dataset::Label(static_cast<std::int64_t>(index));
+  }
+};
+
+std::vector<std::int64_t> chosen(std::size_t size, std::uint64_t of, std::uint64_t count) {
+  const Numbers base(size);
+  const auto some = evenly_chosen(base, of, count);
+  std::vector<std::int64_t> values(some->size());
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    EXPECT_TRUE(some->read(i, {{std::as_writable_bytes(std::span(&values[i], 1))}}).ok());
+    EXPECT_EQ(some->sample_id(i), std::to_string(values[i]));
+  }
+  return values;
+}
+
+TEST(EvenlyChosen, SamplesAreSpreadOverThoseOfTheRun) {
+  EXPECT_EQ(chosen(100, 10, 4), (std::vector<std::int64_t>{0, 2, 5, 7}));
+  EXPECT_EQ(chosen(3, 3, 3), (std::vector<std::int64_t>{0, 1, 2}));
+  EXPECT_EQ(chosen(3, 2, 1), (std::vector<std::int64_t>{0}));
+}
+
+TEST(EvenlyChosen, OthersHaveAnotherFingerprint) {
+  const Numbers base(100);
+  EXPECT_NE(evenly_chosen(base, 10, 4)->fingerprint(), evenly_chosen(base, 20, 4)->fingerprint());
+}
 
 TEST(MovedByAUnit, EveryElementIsItsNeighbour) {
   const float infinity = std::numeric_limits<float>::infinity();

@@ -164,9 +164,10 @@ void StabilityMatrix::find_limits() {
     const check::NoiseFloor* found = check::find_floor(floors, base_.outputs[k].name);
     if (found == nullptr) continue;
     floor_[k] = check::kNoiseAllowance * check::largest(found->variations).max_abs;
-    if (!found->bound) continue;
-    const double bound = check::kNoiseAllowance * check::largest(found->bound->draws).max_abs;
-    tolerance_[k] = std::max(floor_[k], bound);
+    if (found->bound) {
+      tolerance_[k] = check::kNoiseAllowance * check::largest(found->bound->draws).max_abs;
+    }
+    tolerance_[k] = std::max(tolerance_[k], floor_[k]);
   }
 }
 
@@ -248,6 +249,7 @@ PhaseResult<StabilityResult> run_stability(const StabilityRequest& request, RunO
   const std::int64_t start_ns = now_ns();
   StabilityMatrix matrix(request, observer);
   Status first_error = matrix.begin().with_context("first calls");
+  const bool begun = first_error.ok();
   for (std::size_t i = 0; i < workload::kStabilityAxes && first_error.ok(); ++i) {
     const auto axis = static_cast<StabilityAxis>(i);
     const Status status = matrix.run(axis).with_context(std::string(workload::name_of(axis)));
@@ -256,7 +258,7 @@ PhaseResult<StabilityResult> run_stability(const StabilityRequest& request, RunO
     observer.progress(i + 1, workload::kStabilityAxes, "axes");
   }
   if (first_error.ok()) first_error = matrix.diagnose();
-  if (first_error.ok()) matrix.find_limits();
+  if (begun) matrix.find_limits();  // also of axes that ran before an experiment failed
   done.value = matrix.result();
   for (AxisResult& axis : done.value->axes) {
     if (axis.verdict == StabilityVerdict::kNotTested && !first_error.ok()) {

@@ -21,6 +21,7 @@ enum class NoiseScope {
 // itself computes in a finer one.
 inline constexpr double kFloat16Unit = 0x1p-11;
 inline constexpr double kBFloat16Unit = 0x1p-8;
+inline constexpr double kFloat8Unit = 0x1p-4;  // E4M3
 // Half a step of a symmetric 8-bit quantiser, relative to the largest magnitude; for kTensor.
 inline constexpr double kInt8Unit = 1.0 / 254;
 // fp32 in a copy that computes in fp32 needs twice the half unit, since a shift below half a unit

@@ -24,6 +24,7 @@ class Bisect(Case):
         self.assertEqual((finding["first"], finding["last"]), (6, 6))
         self.assertEqual(finding["operator"]["name"], "/8/Conv")
         self.assertEqual(finding["worst"]["tensor"], "/8/Conv_output_0")
+        self.assertEqual(len(record["cuts"]), record["counts"]["tested_compilations"])
         for words in ('6 Conv "/8/Conv"', "this operator alone is wrong on right inputs",
                       "/8/Conv_output_0", finding["worst_index"], "tolerance",
                       f"{record['counts']['tested_compilations']} compilations on WRAPPER"):
@@ -59,6 +60,14 @@ class Bisect(Case):
             run = self.bisect(*TASK, "--hardware_type", "CPU", "--sample", "3")
             self.assertEqual(run.returncode, 0, run.stderr)
         self.assertEqual(len(list((self.temp / "results" / TASK[1] / "CPU").iterdir())), 1)
+
+    def test_another_search_leaves_a_finding_where_it_is(self):
+        answers = self.temp / "answers.json"
+        for given in ({}, {"graph_optimization": "none"}):
+            answers.write_text(json.dumps(given))
+            run = self.bisect(*TASK, "--hardware_type", "CPU", "--sample", "3", "--answers", answers)
+            self.assertEqual(run.returncode, 0, run.stderr)
+        self.assertEqual(len(list((self.temp / "results" / TASK[1] / "CPU").iterdir())), 2)
 
     def test_a_crash_is_a_finding(self):
         run = self.bisect(*TASK, "--hardware_type", "WRAPPER", "--set", "fault=crashing_operator",

@@ -1,6 +1,6 @@
 """Where a numeric difference lies: identical, inside the noise floor, inside the bound of the executed
 precision, or a real error."""
-from support import Case
+from support import MODELS, Case
 
 RUN = ["--batch_sizes", "8", "--quick", "--iterations", "5", "--stability", "repeat=10"]
 FP32 = ["--task", "fashion-mnist-cnn-onnx-fp32", *RUN]
@@ -57,6 +57,16 @@ class NoiseFloor(Case):
         self.assertEqual(output["placement"], "real_error")
         accuracy = [c for c in run.result["criteria"] if c["name"] == "accuracy"][0]
         self.assertEqual(accuracy["outcome"], "pass")
+
+    def test_a_model_of_one_batch_size_has_a_floor(self):
+        model = MODELS / "fixed_batch1.onnx"
+        run, _, output = self.placed("--model", str(model), "--set", "fault=seeded_rounding", "--quick",
+                                     "--iterations", "5", "--stability", "repeat=10",
+                                     hardware="WRAPPER")
+        self.assertNotIn("noise floor is not known", str(run.result["warnings"]))
+        names = [variation["name"] for variation in output["noise_floor"]["variations"]]
+        self.assertTrue(any("rounding of FP32" in name for name in names), names)
+        self.assertFalse(any("batch size" in name for name in names), names)
 
     def test_a_floor_is_measured_once(self):
         for folder in ("first", "second"):
