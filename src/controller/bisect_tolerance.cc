@@ -18,6 +18,10 @@
 namespace assay::controller {
 namespace {
 
+// With the allowance it is sqrt(1024) of 2^-24, what another order of a sum of 1024 products may do
+// (docs/reference/noise-floor.md).
+constexpr double kFloat32CutUnit = 0x1p-21;
+
 struct PrecisionRow {
   std::string_view name;
   double unit;
@@ -29,7 +33,7 @@ constexpr std::array<PrecisionRow, 5> kPrecisions = {{
     {"FP8", kFloat8Unit, NoiseScope::kElement, DType::kFloat8E4M3},
     {"BF16", kBFloat16Unit, NoiseScope::kElement, DType::kBFloat16},
     {"FP16", kFloat16Unit, NoiseScope::kElement, DType::kFloat16},
-    {"FP32", kFloat32Unit, NoiseScope::kElement, DType::kFloat32},
+    {"FP32", kFloat32CutUnit, NoiseScope::kElement, DType::kFloat32},
 }};
 
 std::vector<double> doubles_of(const TensorView& tensor) {

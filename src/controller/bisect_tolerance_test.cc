@@ -26,7 +26,7 @@ Tensor floats(const std::vector<float>& values) { return tensor_of(DType::kFloat
 
 TEST(BisectPrecision, CoarsestNameCounts) {
   EXPECT_EQ(bisect_precision("").name, "FP32");
-  EXPECT_EQ(bisect_precision("FP32").unit, kFloat32Unit);
+  EXPECT_EQ(bisect_precision("FP32").unit, 0x1p-21);
   EXPECT_EQ(bisect_precision("FP16+FP32").name, "FP16");
   EXPECT_EQ(bisect_precision("FP32+BF16+FP16").name, "BF16");
   EXPECT_EQ(bisect_precision("INT8+FP32").name, "INT8");

@@ -17,6 +17,14 @@ namespace {
 
 constexpr const char* kReferenceBackend = "CPU";
 
+bool inside_noise_floor(const check::NumericReport& report, const check::NumericCriterion& wanted) {
+  return std::ranges::all_of(report.outputs, [&](const check::NumericResult& output) {
+    const auto placement = check::place(output, check::find_floor(wanted.floors, output.output));
+    return placement == check::NoisePlacement::kIdentical ||
+           placement == check::NoisePlacement::kInsideFloor;
+  });
+}
+
 std::string name_or_unknown(const Reference& reference) {
   return reference.executed_precision.empty() ? "unknown" : reference.executed_precision;
 }
@@ -268,7 +276,7 @@ void EvaluationRun::run_numeric() {
       const check::NumericCriterion wanted = numeric_wanted();
       numeric_json_ = JsonValue(numeric_json(*report, wanted));
       Criterion criterion = numeric_criterion(*report, wanted);
-      probe_pipeline_of(*report, criterion);
+      if (!inside_noise_floor(*report, wanted)) probe_pipeline_of(*report, criterion);
       criteria_.push_back(std::move(criterion));
     } else {
       record.end = {worker::Outcome::kFailed, report.status().to_string()};

@@ -38,7 +38,9 @@ class Probe {
     return check::deviates(probe_.untouched) && can_tell(outputs_, samples_.size());
   }
   Status try_outputs();
-  Status try_inputs(Session& session);
+  Status try_inputs(Session& session, const std::vector<check::InputHypothesis>& hypotheses);
+  std::vector<check::InputHypothesis> input_hypotheses() const;
+  void add_refused(const check::InputHypothesis& hypothesis);
   PipelineProbe finish();
 
  private:
@@ -134,12 +136,9 @@ std::int64_t Probe::batch_size() const {
   return fitting > 0 ? fitting : *std::ranges::min_element(request_->batch_sizes);
 }
 
-Status Probe::try_inputs(Session& session) {
-  const dataset::Dataset& dataset = *request_->reference.dataset;
-  const std::vector<check::InputHypothesis> hypotheses =
-      check::input_hypotheses(pipeline_facts(request_->info, dataset));
+Status Probe::try_inputs(Session& session, const std::vector<check::InputHypothesis>& hypotheses) {
   if (hypotheses.empty()) return ok_status();
-  const ChangedSamples changed(dataset, samples_, hypotheses);
+  const ChangedSamples changed(*request_->reference.dataset, samples_, hypotheses);
   PassRequest pass;
   std::string executed;
   ASSIGN_OR_RETURN(pass.model,
@@ -160,6 +159,15 @@ Status Probe::try_inputs(Session& session) {
     add(hypotheses[h].name, hypotheses[h].sentence, probe_.untouched, check::joined(each));
   }
   return ok_status();
+}
+
+std::vector<check::InputHypothesis> Probe::input_hypotheses() const {
+  return check::input_hypotheses(pipeline_facts(request_->info, *request_->reference.dataset));
+}
+
+// The model may refuse what a wrong pipeline would feed it: a token beyond its table.
+void Probe::add_refused(const check::InputHypothesis& hypothesis) {
+  probe_.tried.push_back({hypothesis.name, hypothesis.sentence, probe_.untouched, {}, {}});
 }
 
 PipelineProbe Probe::finish() {
@@ -231,6 +239,36 @@ check::PipelineFacts pipeline_facts(const workload::ModelInfo& info,
   return facts;
 }
 
+namespace {
+
+// All hypotheses in one worker; each in one of its own when one of them fails that.
+PhaseRecord try_all(const SessionSettings& settings, const PipelineProbeRequest& request,
+                    Probe& probe) {
+  const auto try_some = [&](const std::vector<check::InputHypothesis>& some) {
+    return run_in_session(settings, request.reference.manifest, "pipeline",
+                          [&](Session& session) { return probe.try_inputs(session, some); });
+  };
+  const std::vector<check::InputHypothesis> hypotheses = probe.input_hypotheses();
+  if (const Status status = probe.try_outputs(); !status.ok()) {
+    PhaseRecord record;
+    record.name = "pipeline";
+    record.end = {worker::Outcome::kFailed, status.to_string()};
+    return record;
+  }
+  PhaseRecord record = try_some(hypotheses);
+  if (record.end.ok() || hypotheses.size() < 2) return record;
+  PhaseRecord last;
+  for (const check::InputHypothesis& each : hypotheses) {
+    if (settings.stop != nullptr && *settings.stop) return record;
+    last = try_some({each});
+    if (!last.end.ok()) probe.add_refused(each);
+  }
+  last.end = {};
+  return last;
+}
+
+}  // namespace
+
 PhaseResult<PipelineProbe> probe_pipeline(const SessionSettings& settings,
                                           const PipelineProbeRequest& request,
                                           RunObserver& observer) {
@@ -242,11 +280,7 @@ PhaseResult<PipelineProbe> probe_pipeline(const SessionSettings& settings,
     return result;
   }
   if (probe.worthwhile()) {
-    result.record = run_in_session(settings, request.reference.manifest, "pipeline",
-                                   [&](Session& session) -> Status {
-                                     RETURN_IF_ERROR(probe.try_outputs());
-                                     return probe.try_inputs(session);
-                                   });
+    result.record = try_all(settings, request, probe);
     std::error_code ignored;
     fs::remove_all(request.reference.work_folder, ignored);
   }
