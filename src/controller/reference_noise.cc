@@ -17,6 +17,9 @@
 #include "controller/journal.h"
 #include "controller/steps.h"
 #include "loadgen/random.h"
+#include "model/model.h"
+#include "workload/batch_sizes.h"
+#include "workload/signature.h"
 
 namespace assay::controller {
 namespace fs = std::filesystem;
@@ -41,6 +44,15 @@ struct Variant {
   std::optional<RoundingNoise> noise;
   const dataset::Dataset* dataset = nullptr;  // null: the request's
 };
+
+// Whether the model's file leaves its batch free for batches of this size.
+bool takes_batch(const workload::ModelInfo& info, std::int64_t size) {
+  const bool batched =
+      std::ranges::any_of(info.batch_axes, [](const auto& axis) { return axis.has_value(); });
+  const Result<ModelFile> file = read_model(info.model_path, info.model_format);
+  if (!batched || !file.ok()) return false;
+  return workload::why_not_batch(info, workload::fixed_batch(info, file->signature), size).empty();
+}
 
 class NoiseMeasurement {
  public:
@@ -151,7 +163,6 @@ Status NoiseMeasurement::draw_bound(const PrecisionNoise& precision, const fs::p
 
 Result<std::vector<check::NoiseFloor>> NoiseMeasurement::run() {
   const std::int64_t batch = request_->reference.batch_size;
-  const auto& axes = request_->reference.info.batch_axes;
   const std::unique_ptr<dataset::Dataset> moved =
       moved_by_a_unit(*request_->reference.dataset, request_->seed);
   ASSIGN_OR_RETURN(const fs::path base, outputs_of({.name = "as it is", .batch_size = batch}));
@@ -162,8 +173,7 @@ Result<std::vector<check::NoiseFloor>> NoiseMeasurement::run() {
                         {},
                         nullptr},
                        base));
-  if (std::ranges::any_of(axes, [](const auto& axis) { return axis.has_value(); })) {
-    const std::int64_t other = batch > 1 ? 1 : 4;
+  if (const std::int64_t other = batch > 1 ? 1 : 4; takes_batch(request_->reference.info, other)) {
     RETURN_IF_ERROR(vary({fmt::format("batch size {}", other), {}, other, {}, nullptr}, base));
   }
   if (moved) {
@@ -187,7 +197,7 @@ Result<std::vector<check::NoiseFloor>> NoiseMeasurement::run() {
 Result<std::vector<check::NoiseFloor>> read_cached(const fs::path& file) {
   ASSIGN_OR_RETURN(const std::string text, read_file(file));
   const Json json = Json::parse(text, nullptr, false);
-  if (!json.is_array()) return data_loss(quoted(file) + " is no list");
+  if (!json.is_array() || json.empty()) return data_loss(quoted(file) + " is no list");
   std::vector<check::NoiseFloor> floors;
   for (const Json& one : json) {
     ASSIGN_OR_RETURN(check::NoiseFloor floor, check::noise_floor_from_json(one));

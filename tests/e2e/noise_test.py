@@ -1,6 +1,6 @@
 """Where a numeric difference lies: identical, inside the noise floor, inside the bound of the executed
 precision, or a real error."""
-from support import Case
+from support import MODELS, Case
 
 RUN = ["--batch_sizes", "8", "--quick", "--iterations", "5", "--stability", "repeat=10"]
 FP32 = ["--task", "fashion-mnist-cnn-onnx-fp32", *RUN]
@@ -69,3 +69,11 @@ class NoiseFloor(Case):
                 self.assertFalse(list(run.folder.glob("**/noise-floor*")))
                 self.assertEqual(numeric["outcome"], "ok")
             first = output["noise_floor"]
+
+    def test_a_fixed_batch_has_a_floor_too(self):
+        _, criterion, output = self.placed(
+            "--model", MODELS / "fixed_batch2.onnx", "--quick", "--iterations", "1", "--stability",
+            "repeat=2", "--set", "fault=seeded_rounding", hardware="WRAPPER")
+        self.assertEqual(criterion["outcome"], "fail", criterion)
+        names = [variation["name"] for variation in output["noise_floor"]["variations"]]
+        self.assertFalse([name for name in names if "batch size" in name], names)
