@@ -102,7 +102,10 @@ Result<NoiseFloor> noise_floor_from_json(const Json& json) {
     floor.variations = variations_from(json.at("variations"));
     if (const Json& bound = json.at("bound"); !bound.is_null()) {
       floor.bound = {bound.at("precision").get<std::string>(), variations_from(bound.at("draws"))};
+      if (floor.bound->draws.empty()) return data_loss("a noise floor: a bound without draws");
     }
+    // None of either would make every difference a real error.
+    if (floor.variations.empty()) return data_loss("a noise floor: without variations");
     return floor;
   } catch (const Json::exception& error) {
     return data_loss(fmt::format("a noise floor: {}", error.what()));

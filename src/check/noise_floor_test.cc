@@ -124,6 +124,11 @@ TEST(NoiseFloorOf, JsonGoesThereAndBack) {
   EXPECT_EQ(find_floor({*back}, "scores")->samples, 128U);
   EXPECT_EQ(find_floor({*back}, "other"), nullptr);
   EXPECT_EQ(noise_floor_from_json(Json{{"output", 3}}).status().code(), StatusCode::kDataLoss);
+  for (const char* emptied : {"/variations", "/bound/draws"}) {
+    Json without = json;
+    without[Json::json_pointer(emptied)] = Json::array();
+    EXPECT_EQ(noise_floor_from_json(without).status().code(), StatusCode::kDataLoss) << emptied;
+  }
 }
 
 }  // namespace

@@ -49,9 +49,8 @@ Result<KeptFinding> read_finding(const fs::path& folder) {
   ASSIGN_OR_RETURN(const JsonFile file, JsonFile::read(folder / kBisectRecord));
   const TypedObject record(file.value(), file.name());
   if (!record.has("finding")) {
-    return invalid_argument(
-        fmt::format("--repeat: the bisection in {} found no operator: there is nothing to repeat",
-                    quoted(folder)));
+    return invalid_argument(fmt::format(
+        "the bisection in {} found no operator: there is nothing to repeat", quoted(folder)));
   }
   KeptFinding kept;
   RETURN_IF_ERROR(read_tolerances(record, kept));

@@ -24,6 +24,7 @@ StabilityRequest EvaluationRun::stability_request() {
     request.class_output = setup_.metric->output;
   }
   request.noise_floors = [this] { return noise_floors(); };
+  request.reference_store = reference_store_;
   request.work_folder = setup_.folder / "stability";
   return request;
 }

@@ -59,6 +59,7 @@ class NoiseMeasurement {
  private:
   Result<fs::path> outputs_of(const Variant& variant);
   Result<std::vector<check::NumericResult>> moved_by(const Variant& variant, const fs::path& base);
+  Status check_repeatable(const fs::path& base);
   Status vary(const Variant& variant, const fs::path& base);
   Status draw_bound(const PrecisionNoise& precision, const fs::path& base);
   Variant unoptimised(std::string name, std::optional<RoundingNoise> noise) const;
@@ -143,6 +144,19 @@ check::NoiseVariation variation(const std::string& name, const check::NumericRes
   return {name, {result.max_abs.value_or(0.0), result.rmse.value_or(0.0)}};
 }
 
+// What differs without a change is no floor: a model that draws random numbers hides any error.
+Status NoiseMeasurement::check_repeatable(const fs::path& base) {
+  ASSIGN_OR_RETURN(const std::vector<check::NumericResult> again,
+                   moved_by({.name = "again", .batch_size = request_->reference.batch_size}, base));
+  for (const check::NumericResult& output : again) {
+    if (output.identical) continue;
+    return failed_precondition(fmt::format(
+        "output \"{}\" of the reference differs from one run to the next: {} of {} values",
+        output.output, output.differing + output.nonfinite_mismatches, output.elements));
+  }
+  return ok_status();
+}
+
 Status NoiseMeasurement::vary(const Variant& variant, const fs::path& base) {
   ASSIGN_OR_RETURN(const std::vector<check::NumericResult> moved, moved_by(variant, base));
   for (std::size_t k = 0; k < moved.size(); ++k) {
@@ -171,6 +185,7 @@ Result<std::vector<check::NoiseFloor>> NoiseMeasurement::run() {
   ASSIGN_OR_RETURN(const std::optional<std::int64_t> other, other_batch());
   const std::unique_ptr<dataset::Dataset> moved = moved_by_a_unit(*chosen_, request_->seed);
   ASSIGN_OR_RETURN(const fs::path base, outputs_of({.name = "as it is", .batch_size = batch}));
+  RETURN_IF_ERROR(check_repeatable(base));
   const int threads = usable_cpus() > 1 ? 1 : 2;  // by default as many as CPUs
   RETURN_IF_ERROR(vary({fmt::format("{} thread{}", threads, threads == 1 ? "" : "s"),
                         {fmt::format("intra_op_threads={}", threads)},
@@ -202,7 +217,7 @@ Result<std::vector<check::NoiseFloor>> NoiseMeasurement::run() {
 Result<std::vector<check::NoiseFloor>> read_cached(const fs::path& file) {
   ASSIGN_OR_RETURN(const std::string text, read_file(file));
   const Json json = Json::parse(text, nullptr, false);
-  if (!json.is_array()) return data_loss(quoted(file) + " is no list");
+  if (!json.is_array() || json.empty()) return data_loss(quoted(file) + " is no list");
   std::vector<check::NoiseFloor> floors;
   for (const Json& one : json) {
     ASSIGN_OR_RETURN(check::NoiseFloor floor, check::noise_floor_from_json(one));

@@ -10,6 +10,7 @@
 
 #include "check/elements.h"
 #include "check/outputs_match.h"
+#include "controller/reference_tells_apart.h"
 #include "controller/stability_matrix.h"
 #include "loadgen/percentile.h"
 
@@ -82,6 +83,15 @@ Result<Arrangement> StabilityMatrix::arrange(std::int64_t batch_size, std::size_
   return arrangement;
 }
 
+// False as well when there is no reference that says so.
+bool StabilityMatrix::reference_differs() const {
+  if (!request_->reference_store) return false;
+  std::vector<std::size_t> samples;
+  for (const auto& batch : base_.samples) samples.push_back(batch.front());
+  const Result<bool> told = tells_apart(*request_->reference_store, samples);
+  return told.ok() && *told;
+}
+
 Status StabilityMatrix::begin() {
   for (std::size_t i = 0; i < axes_.size(); ++i) {
     axes_[i].axis = static_cast<StabilityAxis>(i);
@@ -95,7 +105,8 @@ Status StabilityMatrix::begin() {
   ASSIGN_OR_RETURN(Arrangement samples, arrange(loaded.batch_size, kMostBatches));
   ASSIGN_OR_RETURN(base_, runner_.decode(loaded, std::move(samples)));
   RETURN_IF_ERROR(record_expected(session, base_, request_->seed));
-  ASSIGN_OR_RETURN(evidence_.outputs_all_alike, all_alike(base_));
+  ASSIGN_OR_RETURN(const bool alike, all_alike(base_));
+  evidence_.outputs_all_alike = alike && reference_differs();
   ASSIGN_OR_RETURN(tolerance_, tolerance_of(base_));
   RETURN_IF_ERROR(runner_.close(session));
   return ok_status();

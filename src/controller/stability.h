@@ -36,6 +36,9 @@ struct StabilityRequest {
   // Asked once, when something differs. An output that it does not name is held to bits, and
   // between batch sizes to a fixed tolerance.
   std::function<std::vector<check::NoiseFloor>()> noise_floors;
+  // The reference's outputs of the same samples. Without them distinct inputs with one answer are
+  // not held against the backend: the model may have no other.
+  std::optional<std::filesystem::path> reference_store;
   std::filesystem::path work_folder;  // for artifacts, removed afterwards
 };
 

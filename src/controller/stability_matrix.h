@@ -35,6 +35,7 @@ class StabilityMatrix {
 
  private:
   std::vector<std::size_t> shuffled_samples();
+  bool reference_differs() const;
   Result<Arrangement> arrange(std::int64_t batch_size, std::size_t most_batches);
   Status begin_wide();
   Status repeat();

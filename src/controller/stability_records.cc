@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
+#include <utility>
+#include <vector>
 
 namespace assay::controller {
 namespace {
@@ -26,6 +28,27 @@ std::string axis_command(const workload::RunRequest& request, const AxisResult& 
   workload::RunRequest alone = request;
   alone.stability = fmt::format("{}={}", workload::name_of(axis.axis), wanted);
   return workload::command_line(alone);
+}
+
+// "repeat, handle: state is kept between calls; position: ...": axes of one cause together.
+std::string unstable_axes(const StabilityResult& result) {
+  std::vector<std::pair<std::string, std::string>> causes;  // cause, axes
+  for (const AxisResult& axis : result.axes) {
+    if (axis.verdict != StabilityVerdict::kUnstable) continue;
+    const std::string name(workload::name_of(axis.axis));
+    const auto same =
+        std::ranges::find_if(causes, [&](const auto& cause) { return cause.first == axis.cause; });
+    if (same == causes.end()) {
+      causes.emplace_back(axis.cause, name);
+    } else {
+      same->second += ", " + name;
+    }
+  }
+  std::string text;
+  for (const auto& [cause, axes] : causes) {
+    text += fmt::format("{}{}: {}", text.empty() ? "" : "; ", axes, cause);
+  }
+  return text;
 }
 
 std::string plain(StabilityVerdict verdict) {
@@ -72,13 +95,10 @@ Json stability_json(const StabilityResult& result, const workload::Plan& plan,
 
 Criterion stability_criterion(const StabilityResult& result, workload::StabilityCriterion wanted) {
   std::uint64_t tested = 0;
-  std::string detail;
   for (const AxisResult& axis : result.axes) {
     if (axis.verdict != StabilityVerdict::kNotTested) ++tested;
-    if (axis.verdict != StabilityVerdict::kUnstable) continue;
-    detail += fmt::format("{}{}: {}", detail.empty() ? "" : "; ", workload::name_of(axis.axis),
-                          axis.cause);
   }
+  const std::string detail = unstable_axes(result);
   Criterion criterion{
       "stability", "pass",
       fmt::format("{}; {} of {} axes tested, {} distinct inputs", plain(result.verdict), tested,

@@ -230,6 +230,16 @@ std::string words(std::string_view identifier) {
   return text;
 }
 
+std::string kind_of_failure(const Json& result) {
+  const std::string pipeline = string_at(at(result, "pipeline"), "sentence");
+  if (!pipeline.empty()) return pipeline;
+  for (const Json& axis : list_at(result, "stability")) {
+    if (string_at(axis, "verdict") != "unstable") continue;
+    return fmt::format("{}: {}", string_at(axis, "axis"), string_at(axis, "suspected_cause"));
+  }
+  return "";
+}
+
 std::string metric_name(std::string_view metric) {
   const MetricName* row = find_metric_name(metric);
   return std::string(row == nullptr ? metric : row->shown);

@@ -59,6 +59,10 @@ const Json& at(const Json& object, std::string_view key);
 // With a capital letter in front.
 std::string sentence(std::string_view phrase);
 
+// What the verdict's first line says beside the word: the kind of wrong pipeline, else the first
+// unstable axis with its suspected cause, else "".
+std::string kind_of_failure(const Json& result);
+
 // "pass" -> "Pass", "not_judged" -> "Not judged", "timed_out" -> "Timed out".
 std::string words(std::string_view identifier);
 

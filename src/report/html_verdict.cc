@@ -70,7 +70,7 @@ std::string verdict_sentence(const Json& result) {
   if (verdict == "pass") {
     sentence = "Every criterion that was judged is met.";
   } else if (verdict == "fail") {
-    const std::string kind = string_at(at(result, "pipeline"), "sentence");
+    const std::string kind = kind_of_failure(result);
     if (!kind.empty()) sentence = words(kind) + ". ";
     sentence += fmt::format("Not met: {}.", enumerated(names_with(criteria, "fail")));
   } else if (verdict == "inconclusive") {

@@ -48,7 +48,7 @@ std::string headline(const Json& result, const ConsoleStyle& style) {
   std::transform(word.begin(), word.end(), word.begin(), [](char c) {
     return c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c;
   });
-  const std::string kind = string_at(at(result, "pipeline"), "sentence");
+  const std::string kind = kind_of_failure(result);
   return fmt::format("\n{}  {} on {}{}{}\n", painted(word, tone_of(verdict), style.color),
                      painted(printable(string_at(result, "task")), Tone::kStrong, style.color),
                      printable(string_at(result, "hardware_type")),
@@ -65,6 +65,10 @@ std::string criteria(const Json& result, const ConsoleStyle& style) {
                         left_aligned(printable(string_at(criterion, "name")), 13),
                         printable(with_separators(string_at(criterion, "found"))),
                         printable(string_at(criterion, "wanted")));
+    const std::string detail = string_at(criterion, "detail");
+    if (tone_of(outcome) != Tone::kBad || detail.empty()) continue;
+    text +=
+        fmt::format("{}{}{}\n", kIndent, std::string(27, ' '), printable(with_separators(detail)));
   }
   return text.empty() ? "" : "\n" + text;
 }

@@ -79,3 +79,11 @@ class NoiseFloor(Case):
                 self.assertFalse(list(run.folder.glob("**/noise-floor*")))
                 self.assertEqual(numeric["outcome"], "ok")
             first = output["noise_floor"]
+
+    def test_a_fixed_batch_has_a_floor_too(self):
+        _, criterion, output = self.placed(
+            "--model", MODELS / "fixed_batch2.onnx", "--quick", "--iterations", "1", "--stability",
+            "repeat=2", "--set", "fault=seeded_rounding", hardware="WRAPPER")
+        self.assertEqual(criterion["outcome"], "fail", criterion)
+        names = [variation["name"] for variation in output["noise_floor"]["variations"]]
+        self.assertFalse([name for name in names if "batch size" in name], names)
