@@ -251,10 +251,10 @@ TEST_F(BisectTest, OperatorsThatAreWrongOnlyTogetherAreARange) {
   EXPECT_EQ(repeat(options), kExitNotMet);
 }
 
-// Each product is eight units in the last place too large, and always in the same direction.
+// Each product is four units in the last place too large, and always in the same direction.
 TEST_F(BisectTest, ErrorThatGrowsBitByBitAccumulates) {
   use(chain(60));
-  const Json record = find({"fault=wrong_operator", "fault_tensor=*", "fault_factor=1.000001"});
+  const Json record = find({"fault=wrong_operator", "fault_tensor=*", "fault_factor=1.0000005"});
   ASSERT_EQ(record["verdict"], "accumulated") << record.dump(1);
   EXPECT_GE(record["finding"]["last"].get<int>() - record["finding"]["first"].get<int>(), 2);
 }

@@ -254,6 +254,14 @@ def models():
         [tensor("x", T.FLOAT, ["N", 2])],
         [tensor("y", T.FLOAT, ["N", 2]), tensor("c", T.FLOAT, [3])],
         [weight("w", np.array([7, 8, 9], np.float32))])
+    # One answer whatever the input is; and one that no run gives twice.
+    yield "constant", model(
+        [node("Mul", ["x", "zero"], ["z"]), node("Add", ["z", "w"], ["y"])],
+        [tensor("x", T.FLOAT, ["N", 2])], [tensor("y", T.FLOAT, ["N", 2])],
+        [weight("zero", np.array(0, np.float32)), weight("w", np.array([7, 8], np.float32))])
+    yield "random", model(
+        [node("RandomNormalLike", ["x"], ["r"]), node("Add", ["x", "r"], ["y"])],
+        [tensor("x", T.FLOAT, ["N", 2])], [tensor("y", T.FLOAT, ["N", 2])])
     yield "identities", identities()
     yield "half", half()
     yield "quantised", quantised()
