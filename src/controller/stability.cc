@@ -279,7 +279,11 @@ PhaseResult<StabilityResult> run_stability(const StabilityRequest& request, RunO
   for (const AxisResult& axis : done.value->axes) {
     if (axis.failed && first_error.ok()) first_error = unavailable(axis.why);
   }
-  if (!first_error.ok()) done.record.end = {worker::Outcome::kFailed, first_error.message()};
+  if (request.session.stop != nullptr && *request.session.stop) {
+    done.record.end = {worker::Outcome::kSkipped, "interrupted"};
+  } else if (!first_error.ok()) {
+    done.record.end = {worker::Outcome::kFailed, first_error.message()};
+  }
   if (matrix.peak_rss_bytes() > 0) done.record.peak_rss_bytes = matrix.peak_rss_bytes();
   done.record.wall_ns = now_ns() - start_ns;
   return done;
