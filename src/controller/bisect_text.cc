@@ -138,9 +138,10 @@ std::string bisect_text(const BisectSummary& summary) {
 
 std::string repeat_text(const BisectSummary& summary) {
   const Json& result = summary.result.get();
-  std::string text =
-      fmt::format("{}: {}\n", quoted(summary.folder),
-                  result["deviates"].get<bool>() ? "still deviates" : "no longer deviates");
+  const char* found = summary.exit_code == kExitPhaseFailed ? "could not be repeated"
+                      : result["deviates"].get<bool>()      ? "still deviates"
+                                                            : "no longer deviates";
+  std::string text = fmt::format("{}: {}\n", quoted(summary.folder), found);
   if (const std::string reason = result["reason"]; !reason.empty()) {
     text += line("backend", fmt::format("{}: {}", result["outcome"].get<std::string>(), reason));
   }

@@ -11,6 +11,7 @@
 
 #include "base/cpus.h"
 #include "base/file.h"
+#include "base/hash.h"
 #include "controller/declared_precision.h"
 #include "controller/evaluation.h"
 #include "controller/inference_pass.h"
@@ -217,9 +218,12 @@ Result<std::vector<check::NoiseFloor>> NoiseMeasurement::run() {
 Result<std::vector<check::NoiseFloor>> read_cached(const fs::path& file) {
   ASSIGN_OR_RETURN(const std::string text, read_file(file));
   const Json json = Json::parse(text, nullptr, false);
-  if (!json.is_array() || json.empty()) return data_loss(quoted(file) + " is no list");
+  const Json list = json.is_object() ? json.value("floors", Json()) : Json();
+  if (!list.is_array() || list.empty() || json.value("sha256", Json()) != sha256_hex(list.dump())) {
+    return data_loss(quoted(file) + " is not what was written");
+  }
   std::vector<check::NoiseFloor> floors;
-  for (const Json& one : json) {
+  for (const Json& one : list) {
     ASSIGN_OR_RETURN(check::NoiseFloor floor, check::noise_floor_from_json(one));
     floors.push_back(std::move(floor));
   }
@@ -229,7 +233,8 @@ Result<std::vector<check::NoiseFloor>> read_cached(const fs::path& file) {
 Status write_cached(const fs::path& file, const std::vector<check::NoiseFloor>& floors) {
   Json list = Json::array();
   for (const check::NoiseFloor& floor : floors) list.push_back(check::to_json(floor));
-  return write_file_atomic(file, list.dump());
+  return write_file_atomic(file,
+                           Json{{"floors", list}, {"sha256", sha256_hex(list.dump())}}.dump());
 }
 
 std::string cache_key(const NoiseRequest& request) {

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <bit>
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -115,7 +116,7 @@ TEST(MovedByAUnit, EveryElementIsItsNeighbour) {
   for (std::size_t i = 0; i < values.size(); ++i) {
     const float value = values[i];
     if (value == 0 || std::isinf(value)) {
-      EXPECT_EQ(std::memcmp(&got[i], &value, sizeof value), 0) << i;
+      EXPECT_EQ(std::bit_cast<std::uint32_t>(got[i]), std::bit_cast<std::uint32_t>(value)) << i;
       continue;
     }
     const bool up = got[i] == std::nextafter(value, infinity);

@@ -1,8 +1,10 @@
 #include "controller/reference_tells_apart.h"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <limits>
+#include <string>
 #include <vector>
 
 #include "base/testing.h"
@@ -33,7 +35,9 @@ class TellsApart : public ::testing::Test {
     return told.ok() && *told;
   }
 
-  fs::path store_ = fs::path(::testing::TempDir()) / "tells_apart.outputs";
+  // Tests run side by side.
+  fs::path store_ =
+      fs::path(::testing::TempDir()) / ("tells_apart_" + std::to_string(::getpid()) + ".outputs");
 };
 
 TEST_F(TellsApart, SamplesWithAnswersOfTheirOwn) {

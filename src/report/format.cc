@@ -231,7 +231,7 @@ std::string words(std::string_view identifier) {
 }
 
 std::string kind_of_failure(const Json& result) {
-  const std::string pipeline = string_at(at(result, "pipeline"), "sentence");
+  std::string pipeline = string_at(at(result, "pipeline"), "sentence");
   if (!pipeline.empty()) return pipeline;
   for (const Json& axis : list_at(result, "stability")) {
     if (string_at(axis, "verdict") != "unstable") continue;

@@ -49,12 +49,16 @@ std::string pipeline_part(const Json& pipeline) {
   } else {
     html += paragraph(words(sentence) + ".", "alert");
   }
-  html += paragraph(fmt::format(
+  std::string tried = paragraph(fmt::format(
       "The reference was given {} samples as each pipeline would feed them, or its answers were "
       "read as it would, and held against what the backend gave. A difference of 0 is agreement, "
       "of 1 no better than one answer for every input.",
       count_or_missing(pipeline, "samples")));
-  return element("article", "\n" + html + tried_table(pipeline)) + "\n";
+  tried += tried_table(pipeline);
+  if (sentence.empty()) {
+    tried = "<details>\n<summary>What was tried</summary>\n" + tried + "</details>\n";
+  }
+  return element("article", "\n" + html + tried) + "\n";
 }
 
 }  // namespace assay::report

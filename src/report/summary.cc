@@ -77,8 +77,8 @@ std::string accuracy(const Json& result) {
   const Json& accuracy = at(result, "accuracy");
   if (!accuracy.is_object()) return "";
   const std::string metric = string_at(accuracy, "metric");
-  std::string text = fmt::format("\n{}Accuracy  {} {}", kIndent, metric_name(metric),
-                                 format_metric(metric, number_at(accuracy, "value")));
+  const std::string text = fmt::format("\n{}Accuracy  {} {}", kIndent, metric_name(metric),
+                                       format_metric(metric, number_at(accuracy, "value")));
   const Json& interval = list_at(accuracy, "interval");
   std::string details = fmt::format("n {}", count_or_missing(accuracy, "n"));
   if (interval.size() == 2 && interval[0].is_number() && interval[1].is_number()) {

@@ -40,7 +40,9 @@ Status read_axis(std::string_view text, std::string_view part, StabilityBudget& 
   if (error != std::errc() || end != value.data() + value.size() || n == 0 || n > kMostUnits) {
     return refused(text, fmt::format("\"{}\" is not a whole number of 1 to {}", value, kMostUnits));
   }
-  budget.n[static_cast<std::size_t>(known - kNames.begin())] = n;
+  std::uint64_t& wanted = budget.n[static_cast<std::size_t>(known - kNames.begin())];
+  if (wanted != 0) return refused(text, fmt::format("{} is named twice", name));
+  wanted = n;
   return ok_status();
 }
 
@@ -56,12 +58,12 @@ Result<StabilityBudget> parse_stability_budget(std::string_view text) {
   budget.text = text;
   budget.n = {};
   std::string_view rest = text;
-  do {
+  while (true) {
     const std::size_t comma = rest.find(',');
     RETURN_IF_ERROR(read_axis(text, rest.substr(0, comma), budget));
-    rest = comma == rest.npos ? std::string_view() : rest.substr(comma + 1);
-  } while (!rest.empty());
-  return budget;
+    if (comma == rest.npos) return budget;
+    rest.remove_prefix(comma + 1);
+  }
 }
 
 }  // namespace assay::workload

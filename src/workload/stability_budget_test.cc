@@ -37,6 +37,10 @@ TEST(StabilityBudget, WrongTextNamesWhatIsAccepted) {
               StatusIs(StatusCode::kInvalidArgument, HasSubstr("\"0\" is not a whole number")));
   EXPECT_THAT(parse_stability_budget("repeat"),
               StatusIs(StatusCode::kInvalidArgument, HasSubstr("\"\" is not a whole number")));
+  EXPECT_THAT(parse_stability_budget("repeat=5,"),
+              StatusIs(StatusCode::kInvalidArgument, HasSubstr("no axis \"\"")));
+  EXPECT_THAT(parse_stability_budget("repeat=5,handle=2,repeat=6"),
+              StatusIs(StatusCode::kInvalidArgument, HasSubstr("repeat is named twice")));
   EXPECT_THAT(parse_stability_budget(""),
               StatusIs(StatusCode::kInvalidArgument, HasSubstr("no axis \"\"")));
 }

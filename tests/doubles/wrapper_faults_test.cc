@@ -243,8 +243,8 @@ TEST_F(PipelineFault, WhatWouldBeNoFaultIsRefused) {
 // y = max(x, 0) of a picture of 3 channels and 2 by 2 pixels: the output shows what was fed.
 Subject pictures(const std::string& layout) {
   const Shape sample = layout == "NCHW" ? Shape{3, 2, 2} : Shape{2, 2, 3};
-  std::string path = layout == "NCHW" ? "tests/data/models/pictures_nchw.onnx"
-                                      : "tests/data/models/pictures_nhwc.onnx";
+  const std::string path = layout == "NCHW" ? "tests/data/models/pictures_nchw.onnx"
+                                            : "tests/data/models/pictures_nhwc.onnx";
   return {path,
           "x",
           sample,

@@ -1,5 +1,7 @@
 """Where a numeric difference lies: identical, inside the noise floor, inside the bound of the executed
 precision, or a real error."""
+import json
+
 from support import MODELS, Case
 
 RUN = ["--batch_sizes", "8", "--quick", "--iterations", "5", "--stability", "repeat=10"]
@@ -69,6 +71,21 @@ class NoiseFloor(Case):
                 self.assertFalse(list(run.folder.glob("**/noise-floor*")))
                 self.assertEqual(numeric["outcome"], "ok")
             first = output["noise_floor"]
+
+    def test_an_altered_floor_is_not_believed(self):
+        cache = self.temp / "cache"
+        floors = []
+        for number in range(2):
+            self.folder = self.temp / f"run{number}"
+            run = self.run_assay("--hardware_type", "CPU", *FP32, "--set", "graph_optimization=none",
+                                 ASSAY_CACHE=str(cache))
+            self.assert_complete(run)
+            floors.append(run.result["numeric"][0]["noise_floor"])
+            [kept] = cache.glob("reference/*.noise.json")
+            document = json.loads(kept.read_text())
+            document["floors"][0]["variations"][0]["max_abs"] = 1e9
+            kept.write_text(json.dumps(document))
+        self.assertEqual(floors[1], floors[0])
 
     def test_a_fixed_batch_has_a_floor_too(self):
         _, criterion, output = self.placed(

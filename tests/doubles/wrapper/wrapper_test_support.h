@@ -183,7 +183,7 @@ class WrapperTest : public ::testing::Test {
     cpu_ = std::make_unique<Compiled>(cpu_library(), subject, Json::object());
     reference_ = std::make_unique<RuntimeBackend>(cpu_->load());
   }
-  void use_cnn(Json options) { use(fashion_cnn(), options); }
+  void use_cnn(const Json& options) { use(fashion_cnn(), options); }
   void use_cnn_with(const std::string& fault) { use_cnn({{"fault", fault}}); }
 
   Values infer(const Values& values) { return wrapped_->infer(*handle_, values); }
