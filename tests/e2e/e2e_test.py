@@ -78,9 +78,12 @@ class FetchedTask(Case):
         fetched = self.assay("fetch", task)
         self.assertEqual(fetched.returncode, 0, fetched.stderr + fetched.stdout)
         run = self.run_assay("--task", task, "--hardware_type", "CPU", *SHORT,
-                             "--data_percent", "100", *more)
+                             "--data_percent", "100", "--stability", "repeat=20,batch_size=2",
+                             *more)
         self.assert_complete(run)
         self.assertIn(run.code, (0, 1), run.out)
+        unstable = [axis for axis in run.result["stability"] if axis["verdict"] == "unstable"]
+        self.assertEqual(unstable, [])
         return run.result
 
     def check_photographs(self, task):
