@@ -18,6 +18,7 @@
 #include "controller/bisect_prepare.h"
 #include "controller/bisect_record.h"
 #include "controller/build_info.h"
+#include "controller/reference.h"
 #include "controller/run_folders.h"
 #include "controller/utf8.h"
 #include "model/onnx_cut.h"
@@ -25,8 +26,6 @@
 namespace assay::controller {
 namespace fs = std::filesystem;
 namespace {
-
-constexpr const char* kReferenceBackend = "CPU";
 
 // What the finding is; the words of bisect.json.
 enum class Kind { kWithin, kOperator, kRange, kTogether, kAccumulated, kUnsteady, kNotCompiled };
@@ -117,8 +116,10 @@ Status Bisection::set_up_cuts() {
   BisectBackend reference = prepared_->tested;
   ASSIGN_OR_RETURN(reference.manifest,
                    host::find_backend(kReferenceBackend, environment_->installation.backends));
-  ASSIGN_OR_RETURN(reference.interact_info, reference_answers(reference.manifest, "none"));
-  ASSIGN_OR_RETURN(JsonValue optimized, reference_answers(reference.manifest, "all"));
+  ASSIGN_OR_RETURN(reference.interact_info,
+                   reference_answers(reference.manifest, {"graph_optimization=none"}));
+  ASSIGN_OR_RETURN(JsonValue optimized,
+                   reference_answers(reference.manifest, {"graph_optimization=all"}));
   environment_->observer->phase_started("whole model");
   ASSIGN_OR_RETURN(chosen_, choose_input(*request_, setup, prepared_->tested, reference,
                                          prepared_->work.path(), *environment_->observer));

@@ -83,14 +83,4 @@ Result<BisectPrepared> prepare_bisect(const workload::RunRequest& request,
                         probe.value ? probe.value->version : ""};
 }
 
-Result<JsonValue> reference_answers(const host::Manifest& manifest,
-                                    const std::string& graph_optimization) {
-  ASSIGN_OR_RETURN(const workload::InteractProfile profile,
-                   workload::load_interact_profile(manifest.profile_path()));
-  ASSIGN_OR_RETURN(const workload::Answers answers,
-                   workload::resolve_answers(
-                       profile, {{"graph_optimization=" + graph_optimization}, {}, nullptr}));
-  return JsonValue(workload::interact_info(answers));
-}
-
 }  // namespace assay::controller

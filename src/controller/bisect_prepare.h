@@ -41,8 +41,4 @@ struct BisectPrepared {
 Result<BisectPrepared> prepare_bisect(const workload::RunRequest& request,
                                       const RunEnvironment& environment);
 
-// Answers of the CPU backend: every default but `graph_optimization`.
-Result<JsonValue> reference_answers(const host::Manifest& manifest,
-                                    const std::string& graph_optimization);
-
 }  // namespace assay::controller

@@ -15,8 +15,6 @@ namespace assay::controller {
 namespace fs = std::filesystem;
 namespace {
 
-constexpr const char* kReferenceBackend = "CPU";
-
 bool inside_noise_floor(const check::NumericReport& report, const check::NumericCriterion& wanted) {
   return std::ranges::all_of(report.outputs, [&](const check::NumericResult& output) {
     const auto placement = check::place(output, check::find_floor(wanted.floors, output.output));
@@ -48,7 +46,12 @@ check::StoreIdentity EvaluationRun::store_identity() const {
   return identity;
 }
 
-Result<ReferenceRequest> EvaluationRun::reference_request() {
+const Result<ReferenceRequest>& EvaluationRun::reference_request() {
+  if (!reference_request_) reference_request_.emplace(make_reference_request());
+  return *reference_request_;
+}
+
+Result<ReferenceRequest> EvaluationRun::make_reference_request() {
   ReferenceRequest request;
   request.plan = &setup_.plan;
   request.info = setup_.plan.model;
@@ -84,7 +87,7 @@ void EvaluationRun::run_reference() {
   if (stopped() || !needs_outputs()) return skip("reference", "nothing is compared");
   if (!compiled_) return skip("reference", "compile did not finish");
   begin("reference");
-  const Result<ReferenceRequest> request = reference_request();
+  const Result<ReferenceRequest>& request = reference_request();
   if (!request.ok()) {
     PhaseRecord record;
     record.name = "reference";
@@ -232,7 +235,7 @@ const std::vector<check::NoiseFloor>& EvaluationRun::noise_floors() {
   if (noise_floors_) return *noise_floors_;
   noise_floors_.emplace();
   NoiseRequest request;
-  const Result<ReferenceRequest> reference = reference_request();
+  const Result<ReferenceRequest>& reference = reference_request();
   Status status = reference.status();
   if (status.ok()) {
     request.reference = *reference;

@@ -37,12 +37,12 @@ void blame_pipeline(const PipelineProbe& probe, Criterion& numeric) {
 void EvaluationRun::probe_pipeline_of(const check::NumericReport& report, Criterion& numeric) {
   if (report.identical || stopped()) return;
   PipelineProbeRequest request;
-  Result<ReferenceRequest> reference = reference_request();
+  const Result<ReferenceRequest>& reference = reference_request();
   if (!reference.ok()) {
     warnings_.push_back("The pipeline was not probed: " + reference.status().message());
     return;
   }
-  request.reference = std::move(*reference);
+  request.reference = *reference;
   request.reference.work_folder = setup_.folder / "pipeline";
   request.reference_store = *reference_store_;
   request.tested_store = store_path();

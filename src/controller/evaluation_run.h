@@ -99,7 +99,8 @@ class EvaluationRun {
   const Result<check::NumericReport>& comparison();
   void probe_pipeline_of(const check::NumericReport& report, Criterion& numeric);
   Status keep_raw();
-  Result<ReferenceRequest> reference_request();
+  const Result<ReferenceRequest>& reference_request();
+  Result<ReferenceRequest> make_reference_request();
   PerformanceRequest performance_request() const;
   std::int64_t pass_batch_size() const;
   check::StoreIdentity store_identity() const;
@@ -133,6 +134,7 @@ class EvaluationRun {
   workload::Answers answers_;
   std::optional<Compiled> compiled_;
   JsonValue compile_json_;
+  std::optional<Result<ReferenceRequest>> reference_request_;  // made when first asked for
   std::optional<std::filesystem::path> reference_store_;
   JsonValue reference_json_;
   bool self_comparison_ = false;

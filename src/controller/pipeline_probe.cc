@@ -142,7 +142,7 @@ Status Probe::try_inputs(Session& session, const std::vector<check::InputHypothe
   PassRequest pass;
   std::string executed;
   ASSIGN_OR_RETURN(pass.model,
-                   compile_reference(session, request_->reference, *observer_, executed));
+                   compile_reference(session, request_->reference, {}, *observer_, executed));
   pass.dataset = &changed;
   pass.samples = changed.size();
   pass.batch_size = batch_size();

@@ -44,15 +44,13 @@ std::string reference_key(const ReferenceRequest& request) {
                  request.backend_version, request.library_hash, request.runtime_libraries});
 }
 
-Result<std::string> reference_configs(const ReferenceRequest& request,
-                                      const std::vector<std::string>& options) {
+Result<JsonValue> reference_answers(const host::Manifest& manifest,
+                                    const std::vector<std::string>& options) {
   ASSIGN_OR_RETURN(const workload::InteractProfile profile,
-                   workload::load_interact_profile(request.manifest.profile_path()));
+                   workload::load_interact_profile(manifest.profile_path()));
   ASSIGN_OR_RETURN(const workload::Answers answers,
                    workload::resolve_answers(profile, {.set_options = options}));
-  workload::Plan plan = *request.plan;
-  plan.model = request.info;
-  return JsonValue(workload::configs_json(plan, workload::interact_info(answers))).dump();
+  return JsonValue(workload::interact_info(answers));
 }
 
 Status check_reference_precision(const workload::ModelInfo& info, bool is_named_reference,
@@ -71,8 +69,12 @@ Status check_reference_precision(const workload::ModelInfo& info, bool is_named_
 }
 
 Result<CompiledModel> compile_reference(Session& session, const ReferenceRequest& request,
+                                        const std::vector<std::string>& options,
                                         RunObserver& observer, std::string& executed) {
-  ASSIGN_OR_RETURN(const std::string configs, reference_configs(request, {}));
+  ASSIGN_OR_RETURN(const JsonValue answers, reference_answers(request.manifest, options));
+  workload::Plan plan = *request.plan;
+  plan.model = request.info;
+  const std::string configs = JsonValue(workload::configs_json(plan, answers.get())).dump();
   Compiled compiled;
   RETURN_IF_ERROR(compile_in_session(session, request.manifest,
                                      {.configs = configs, .artifact_folder = request.work_folder},
@@ -110,7 +112,7 @@ PhaseResult<Reference> make_reference(const SessionSettings& settings,
   result.record =
       run_in_session(settings, request.manifest, "reference", [&](Session& session) -> Status {
         PassRequest pass;
-        ASSIGN_OR_RETURN(pass.model, compile_reference(session, request, observer,
+        ASSIGN_OR_RETURN(pass.model, compile_reference(session, request, {}, observer,
                                                        reference.executed_precision));
         pass.dataset = request.dataset;
         pass.samples = request.samples;

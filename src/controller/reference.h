@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "base/json_value.h"
 #include "controller/installation.h"
 #include "controller/phase.h"
 #include "controller/session.h"
@@ -14,6 +15,9 @@
 #include "workload/plan.h"
 
 namespace assay::controller {
+
+// The hardware type of the backend that references run on.
+inline constexpr const char* kReferenceBackend = "CPU";
 
 // The outputs that everything is held against: the fp32 model (or, when the model info names none,
 // the same file) on the CPU backend with its default options. Computed once per content and kept in
@@ -48,15 +52,16 @@ Status check_reference_precision(const workload::ModelInfo& info, bool is_named_
 // Equal for requests whose references are equal.
 std::string reference_key(const ReferenceRequest& request);
 
-// What the CPU backend gets. Its questions are left at their defaults, which pins the reference,
-// but for `options`, "name=value".
-Result<std::string> reference_configs(const ReferenceRequest& request,
-                                      const std::vector<std::string>& options);
+// Answers to the CPU backend's questions: all left at their defaults, which pins the reference, but
+// for `options`, "name=value".
+Result<JsonValue> reference_answers(const host::Manifest& manifest,
+                                    const std::vector<std::string>& options);
 
 // Compiles the reference in a worker that has the CPU backend open, into the request's work folder,
-// which the caller removes. `executed` as declared_execution says. Errors of the backend, and of
-// check_reference_precision.
+// which the caller removes. `options` as for reference_answers, `executed` as declared_execution
+// says. Errors of the backend, and of check_reference_precision.
 Result<CompiledModel> compile_reference(Session& session, const ReferenceRequest& request,
+                                        const std::vector<std::string>& options,
                                         RunObserver& observer, std::string& executed);
 
 PhaseResult<Reference> make_reference(const SessionSettings& settings,

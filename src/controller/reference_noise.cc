@@ -59,7 +59,9 @@ class NoiseMeasurement {
 
  private:
   Result<fs::path> outputs_of(const Variant& variant);
+  Result<std::vector<check::NumericResult>> difference(const fs::path& base, const fs::path& moved);
   Result<std::vector<check::NumericResult>> moved_by(const Variant& variant, const fs::path& base);
+  void add_variation(const std::string& name, const std::vector<check::NumericResult>& moved);
   Status check_repeatable(const fs::path& base);
   Status vary(const Variant& variant, const fs::path& base);
   Status draw_bound(const PrecisionNoise& precision, const fs::path& base);
@@ -104,20 +106,18 @@ Result<fs::path> NoiseMeasurement::outputs_of(const Variant& variant) {
         write_with_rounding_noise(reference.info.model_path, copy, *variant.noise).status());
     reference.info.model_path = copy;
   }
-  ASSIGN_OR_RETURN(const std::string configs, reference_configs(reference, variant.options));
+  reference.work_folder = folder / "artifact";
   const fs::path store = folder / fmt::format("{}.outputs", stores_++);
   const PhaseRecord record = run_in_session(
       *settings_, reference.manifest, "noise-floor", [&](Session& session) -> Status {
-        Compiled compiled;
-        RETURN_IF_ERROR(compile_in_session(
-            session, reference.manifest,
-            {.configs = configs, .artifact_folder = folder / "artifact"}, *observer_, compiled));
         PassRequest pass;
+        std::string executed;
+        ASSIGN_OR_RETURN(pass.model, compile_reference(session, reference, variant.options,
+                                                       *observer_, executed));
         pass.dataset = variant.dataset == nullptr ? chosen_.get() : variant.dataset;
         pass.samples = samples_;
         pass.batch_size = variant.batch_size;
         pass.batch_axes = reference.info.batch_axes;
-        pass.model = {configs, compiled.compile_result, folder / "artifact"};
         pass.store = store;
         pass.identity.dataset_hash = chosen_->fingerprint();
         return run_inference_pass(session, pass, *observer_).status();
@@ -129,10 +129,16 @@ Result<fs::path> NoiseMeasurement::outputs_of(const Variant& variant) {
 Result<std::vector<check::NumericResult>> NoiseMeasurement::moved_by(const Variant& variant,
                                                                      const fs::path& base) {
   ASSIGN_OR_RETURN(const fs::path moved, outputs_of(variant));
-  ASSIGN_OR_RETURN(check::NumericReport report,
-                   compare_outputs(base, moved, {.ulp_distribution = false, .plots = false}));
+  Result<std::vector<check::NumericResult>> found = difference(base, moved);
   std::error_code ignored;
   fs::remove_all(moved, ignored);
+  return found;
+}
+
+Result<std::vector<check::NumericResult>> NoiseMeasurement::difference(const fs::path& base,
+                                                                       const fs::path& moved) {
+  ASSIGN_OR_RETURN(check::NumericReport report,
+                   compare_outputs(base, moved, {.ulp_distribution = false, .plots = false}));
   floors_.resize(report.outputs.size());
   for (std::size_t k = 0; k < floors_.size(); ++k) {
     floors_[k].output = report.outputs[k].output;
@@ -158,11 +164,16 @@ Status NoiseMeasurement::check_repeatable(const fs::path& base) {
   return ok_status();
 }
 
+void NoiseMeasurement::add_variation(const std::string& name,
+                                     const std::vector<check::NumericResult>& moved) {
+  for (std::size_t k = 0; k < moved.size(); ++k) {
+    floors_[k].variations.push_back(variation(name, moved[k]));
+  }
+}
+
 Status NoiseMeasurement::vary(const Variant& variant, const fs::path& base) {
   ASSIGN_OR_RETURN(const std::vector<check::NumericResult> moved, moved_by(variant, base));
-  for (std::size_t k = 0; k < moved.size(); ++k) {
-    floors_[k].variations.push_back(variation(variant.name, moved[k]));
-  }
+  add_variation(variant.name, moved);
   return ok_status();
 }
 
@@ -202,8 +213,12 @@ Result<std::vector<check::NoiseFloor>> NoiseMeasurement::run() {
         fmt::format("inputs by a unit in the last place, seed {}", request_->seed);
     RETURN_IF_ERROR(vary({name, {}, batch, {}, moved.get()}, base));
   }
-  ASSIGN_OR_RETURN(const fs::path plain, outputs_of(unoptimised("not optimised", {})));
-  if (!request_->quantized) RETURN_IF_ERROR(vary(unoptimised("graph not optimised", {}), base));
+  const Variant not_optimised = unoptimised("graph not optimised", {});
+  ASSIGN_OR_RETURN(const fs::path plain, outputs_of(not_optimised));
+  if (!request_->quantized) {
+    ASSIGN_OR_RETURN(const std::vector<check::NumericResult> moved_plain, difference(base, plain));
+    add_variation(not_optimised.name, moved_plain);
+  }
   for (std::uint64_t draw = 0; draw < kDraws; ++draw) {
     const RoundingNoise noise{.seed = request_->seed + draw};
     RETURN_IF_ERROR(

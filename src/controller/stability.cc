@@ -166,9 +166,8 @@ void StabilityMatrix::fail(StabilityAxis axis, const Status& status) {
 // What rounding may do to the answers: anywhere, and where sums are taken in another order.
 void StabilityMatrix::find_limits() {
   floor_.assign(base_.outputs.size(), 0.0);
-  const auto differs = [&](StabilityAxis axis) { return evidence_.of(axis).differing > 0; };
-  bool any = false;
-  for (const AxisResult& axis : axes_) any = any || differs(axis.axis);
+  const bool any = std::ranges::any_of(
+      axes_, [&](const AxisResult& axis) { return evidence_.of(axis.axis).differing > 0; });
   if (!any || !request_->noise_floors) return;
   const std::vector<check::NoiseFloor> floors = request_->noise_floors();
   for (std::size_t k = 0; k < floor_.size(); ++k) {
