@@ -11,10 +11,6 @@
 namespace assay::check {
 namespace {
 
-std::span<const double> row_of(const Answers& answers, std::size_t sample) {
-  return std::span(answers.values).subspan(sample * answers.width, answers.width);
-}
-
 bool all_finite(const Answers& answers) {
   return std::all_of(answers.values.begin(), answers.values.end(),
                      [](double value) { return std::isfinite(value); });
@@ -25,10 +21,10 @@ double spread(const Answers& answers) {
   double sum = 0;
   for (std::size_t i = 0; i < answers.width; ++i) {
     double mean = 0;
-    for (std::size_t s = 0; s < answers.samples; ++s) mean += row_of(answers, s)[i];
+    for (std::size_t s = 0; s < answers.samples; ++s) mean += answers.row(s)[i];
     mean /= static_cast<double>(answers.samples);
     for (std::size_t s = 0; s < answers.samples; ++s) {
-      const double apart = row_of(answers, s)[i] - mean;
+      const double apart = answers.row(s)[i] - mean;
       sum += apart * apart;
     }
   }
@@ -44,8 +40,8 @@ double squared_difference(std::span<const double> a, std::span<const double> b) 
 double share_of_same_class(const Answers& predicted, const Answers& got) {
   std::size_t same = 0;
   for (std::size_t s = 0; s < got.samples; ++s) {
-    const std::size_t wanted = top_classes(row_of(predicted, s), 1).classes[0];
-    if (top_classes(row_of(got, s), 1).classes[0] == wanted) ++same;
+    const std::size_t wanted = top_classes(predicted.row(s), 1).classes[0];
+    if (top_classes(got.row(s), 1).classes[0] == wanted) ++same;
   }
   return static_cast<double>(same) / static_cast<double>(got.samples);
 }
@@ -65,7 +61,7 @@ Result<Fit> fit_of(const Answers& predicted, const Answers& got, bool class_scor
   if (!(scale > 0) || !std::isfinite(scale)) return fit;
   double sum = 0;
   for (std::size_t s = 0; s < got.samples; ++s) {
-    const double squared = squared_difference(row_of(predicted, s), row_of(got, s)) / scale;
+    const double squared = squared_difference(predicted.row(s), got.row(s)) / scale;
     fit.sample_differences.push_back(squared);
     sum += squared;
   }

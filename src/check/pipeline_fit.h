@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "base/result.h"
@@ -16,6 +17,13 @@ struct Answers {
   std::size_t samples = 0;
   std::size_t width = 0;  // values of a sample
   std::vector<double> values;
+
+  std::span<const double> row(std::size_t sample) const {
+    return std::span(values).subspan(sample * width, width);
+  }
+  std::span<double> row(std::size_t sample) {
+    return std::span(values).subspan(sample * width, width);
+  }
 };
 
 struct Fit {

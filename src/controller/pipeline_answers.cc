@@ -20,10 +20,6 @@ std::optional<std::size_t> index_by_name(const std::vector<TensorSpec>& specs,
   return std::nullopt;
 }
 
-std::span<double> row_of(check::Answers& answers, std::size_t sample) {
-  return std::span(answers.values).subspan(sample * answers.width, answers.width);
-}
-
 // One row of values per sample: [1, K], [K] or a single value.
 bool is_one_row(const TensorSpec& spec) {
   const Result<std::int64_t> elements = element_count(spec.shape);
@@ -85,7 +81,7 @@ Result<std::vector<check::Answers>> read_answers(const std::filesystem::path& st
       if (bytes.size() != read.width * size_of(reader.outputs()[*index].dtype)) {
         return internal_error("output \"" + spec.name + "\" has another size than the reference's");
       }
-      check::load_doubles(reader.outputs()[*index].dtype, bytes, row_of(read, s).data());
+      check::load_doubles(reader.outputs()[*index].dtype, bytes, read.row(s).data());
     }
     answers.push_back(std::move(read));
   }
@@ -98,9 +94,8 @@ check::RowValues row_values(const check::Answers& reference,
     return metric->scores == check::Scores::kLogits ? check::RowValues::kLogits
                                                     : check::RowValues::kProbabilities;
   }
-  check::Answers answers = reference;
-  for (std::size_t s = 0; s < answers.samples; ++s) {
-    const auto row = row_of(answers, s);
+  for (std::size_t s = 0; s < reference.samples; ++s) {
+    const auto row = reference.row(s);
     const double sum = std::accumulate(row.begin(), row.end(), 0.0);
     const auto [least, most] = std::minmax_element(row.begin(), row.end());
     const bool adds_up = row.size() == 1 || std::abs(sum - 1) < 1e-3;
@@ -112,13 +107,13 @@ check::RowValues row_values(const check::Answers& reference,
 check::Answers predicted_answers(const check::Answers& reference,
                                  const check::OutputHypothesis& hypothesis) {
   check::Answers predicted = reference;
-  for (std::size_t s = 0; s < predicted.samples; ++s) hypothesis.change(row_of(predicted, s));
+  for (std::size_t s = 0; s < predicted.samples; ++s) hypothesis.change(predicted.row(s));
   return predicted;
 }
 
 check::Answers without_offset(check::Answers answers) {
   for (std::size_t s = 0; s < answers.samples; ++s) {
-    const auto row = row_of(answers, s);
+    const auto row = answers.row(s);
     const double mean =
         std::accumulate(row.begin(), row.end(), 0.0) / static_cast<double>(row.size());
     for (double& value : row) value -= mean;
