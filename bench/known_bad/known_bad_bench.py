@@ -3,17 +3,22 @@
 tests/e2e/pipeline_test.py: three models, their wrong pipelines and 20 legitimate variants. The first
 ratio is the share that is named, the second the share that is flagged. Takes about ten minutes."""
 import io
+import json
 import os
 import pathlib
 import re
+import subprocess
 import sys
 import unittest
 from contextlib import redirect_stdout
 
 BUILD = pathlib.Path(__file__).resolve().parent.parent
-os.environ["ASSAY_PROGRAM"] = str(BUILD / "bin" / "assay")
+ASSAY = BUILD / "bin" / "assay"
+HOST = json.loads(subprocess.run([ASSAY, "env", "--json"], capture_output=True, text=True,
+                                 check=True).stdout)
+os.environ["ASSAY_PROGRAM"] = str(ASSAY)
 os.environ["ASSAY_TEST_BACKENDS"] = str(BUILD / "test_backends")
-sys.path.insert(0, "@PROJECT_SOURCE_DIR@/tests/e2e")
+sys.path.insert(0, str(pathlib.Path(HOST["assay"]["root"]) / "tests" / "e2e"))
 sys.dont_write_bytecode = True
 
 
