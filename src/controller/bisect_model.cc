@@ -56,10 +56,7 @@ class ModelRun {
                                         .calibration = calls_->calibration,
                                         .calibration_disjoint = calls_->calibration_disjoint},
                                        *observer_, compiled));
-    answers_.declared_precision = declared_execution(compiled.parsed.document.get());
-    if (answers_.declared_precision.empty()) {
-      answers_.declared_precision = compiled.parsed.compile_precision;
-    }
+    answers_.declared_precision = declared_precision(compiled.parsed);
     ASSIGN_OR_RETURN(const std::vector<TensorSpec> inputs, input_specs());
     ASSIGN_OR_RETURN(loaded_, session.load({configs_, compiled.compile_result, artifact},
                                            calls_->batch_size, inputs));
@@ -72,17 +69,10 @@ class ModelRun {
 
   // A run lets the backend change the model before it compiles; so does this.
   Status pre_optimize(Session& session) {
-    configs_ = calls_->configs;
-    const fs::path folder = calls_->folder / "pre_optimized";
-    std::error_code error;
-    fs::remove_all(folder, error);
-    fs::create_directories(folder, error);
-    ASSIGN_OR_RETURN(const Json answer,
-                     session.call_unbounded(
-                         "pre_optimize", Json{{"configs", configs_}, {"folder", folder.string()}}));
-    const TypedObject members(answer, "the worker's answer to pre_optimize");
-    if (!members.has("configs")) return ok_status();
-    ASSIGN_OR_RETURN(configs_, members.text("configs"));
+    ASSIGN_OR_RETURN(
+        PreOptimized changed,
+        pre_optimize_in_session(session, calls_->configs, calls_->folder / "pre_optimized"));
+    configs_ = std::move(changed.configs).value_or(calls_->configs);
     return ok_status();
   }
 

@@ -10,39 +10,18 @@
 #include "controller/run_folders.h"
 #include "controller/set_up.h"
 #include "controller/steps.h"
-#include "worker/memory_limit.h"
 #include "workload/interact_profile.h"
 
 namespace assay::controller {
 namespace fs = std::filesystem;
 namespace {
 
-SessionSettings session_settings(const workload::RunRequest& request,
-                                 const RunEnvironment& environment, const fs::path& folder) {
-  SessionSettings session;
-  session.worker_program = environment.installation.worker;
-  session.log_folder = folder;
-  session.stop = environment.stop;
-  session.memory_limit_bytes = worker::memory_limit_bytes();
-  if (request.timeout_s) {
-    session.timeout =
-        std::chrono::milliseconds(static_cast<std::int64_t>(*request.timeout_s * 1000));
-  }
-  return session;
-}
-
 Result<JsonValue> answers_of(const SessionSettings& session, const Setup& setup,
                              const RunEnvironment& environment) {
   const std::string bare = JsonValue(workload::configs_json(setup.plan, Json::object())).dump();
   const PhaseResult<std::string> asked = ask_profile(session, setup.manifest, bare);
-  workload::InteractProfile profile;
-  if (asked.value && !asked.value->empty()) {
-    const Json returned = Json::parse(*asked.value, nullptr, /*allow_exceptions=*/false);
-    ASSIGN_OR_RETURN(
-        profile, workload::interact_profile_from_backend(returned, setup.manifest.hardware_type));
-  } else if (!setup.manifest.profile.empty()) {
-    ASSIGN_OR_RETURN(profile, workload::load_interact_profile(setup.manifest.profile_path()));
-  }
+  ASSIGN_OR_RETURN(const workload::InteractProfile profile,
+                   read_profile(asked.value.value_or(""), setup.manifest));
   const workload::RunRequest& request = setup.plan.request;
   ASSIGN_OR_RETURN(const workload::Answers answers,
                    workload::resolve_answers(
@@ -73,7 +52,8 @@ Result<BisectPrepared> prepare_bisect(const workload::RunRequest& request,
       DeviceLock::take(environment.installation.cache / "locks", setup.manifest.hardware_type,
                        *environment.stop,
                        [&](const std::string& what) { environment.observer->waiting(what); }));
-  BisectBackend tested{session_settings(request, environment, work.path()), setup.manifest, {}};
+  BisectBackend tested{session_settings(request, environment), setup.manifest, {}};
+  tested.session.log_folder = work.path();
   Status open_error;
   const PhaseResult<ProbeFacts> probe = probe_backend(tested.session, tested.manifest, open_error);
   RETURN_IF_ERROR(open_error);

@@ -222,9 +222,7 @@ const Result<check::NumericReport>& EvaluationRun::comparison() {
 
 // What the error may come from: the precision executed in, and that of a model with an fp32 one.
 std::string EvaluationRun::precision_to_explain() const {
-  const Json& document = *compiled_->parsed.document;
-  std::string precision = declared_execution(document);
-  if (precision.empty()) precision = compiled_->parsed.compile_precision;
+  const std::string precision = declared_precision(compiled_->parsed);
   if (!setup_.plan.reference) return precision;
   return precision + "+" + setup_.plan.model.model_precision +
          (setup_.plan.model.is_quantized ? "+INT8" : "");

@@ -13,7 +13,7 @@
 #include "controller/raw_record.h"
 #include "controller/run_folders.h"
 #include "controller/run_journal.h"
-#include "worker/memory_limit.h"
+#include "controller/set_up.h"
 #include "workload/batch_sizes.h"
 
 namespace assay::controller {
@@ -27,14 +27,9 @@ void append_all(std::vector<std::string>& to, const std::vector<std::string>& fr
 }  // namespace
 
 EvaluationRun::EvaluationRun(Setup setup, const RunEnvironment& environment)
-    : setup_(std::move(setup)), environment_(&environment) {
-  session_.worker_program = environment.installation.worker;
-  session_.stop = environment.stop;
-  session_.memory_limit_bytes = worker::memory_limit_bytes();
-  if (setup_.plan.request.timeout_s) {
-    session_.timeout =
-        std::chrono::milliseconds(static_cast<std::int64_t>(*setup_.plan.request.timeout_s * 1000));
-  }
+    : setup_(std::move(setup)),
+      environment_(&environment),
+      session_(session_settings(setup_.plan.request, environment)) {
   warnings_ = setup_.plan.warnings;
   notes_ = setup_.plan.notes;
   if (setup_.manifest.worker_policy != host::WorkerPolicy::kPerPhase) {
@@ -86,13 +81,7 @@ Status EvaluationRun::prepare() {
   begin("profile");
   const std::string bare = JsonValue(workload::configs_json(setup_.plan, Json::object())).dump();
   PhaseResult<std::string> asked = ask_profile(session_, setup_.manifest, bare);
-  if (asked.value && !asked.value->empty()) {
-    const Json returned = Json::parse(*asked.value, nullptr, /*allow_exceptions=*/false);
-    ASSIGN_OR_RETURN(
-        profile_, workload::interact_profile_from_backend(returned, setup_.manifest.hardware_type));
-  } else if (!setup_.manifest.profile.empty()) {
-    ASSIGN_OR_RETURN(profile_, workload::load_interact_profile(setup_.manifest.profile_path()));
-  }
+  ASSIGN_OR_RETURN(profile_, read_profile(asked.value.value_or(""), setup_.manifest));
   append_all(warnings_, profile_.warnings);
   ASSIGN_OR_RETURN(answers_, workload::resolve_answers(profile_, {setup_.plan.request.set_options,
                                                                   setup_.plan.request.answers_file,

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "controller/data.h"
+#include "worker/memory_limit.h"
 
 namespace assay::controller {
 namespace fs = std::filesystem;
@@ -80,6 +81,19 @@ Result<Setup> set_up(const workload::RunRequest& request, const RunEnvironment& 
   setup.samples = samples_to_use(setup.plan, setup.data->size());
   ASSIGN_OR_RETURN(setup.metric, parse_metric(setup.plan.model.metric.get()));
   return setup;
+}
+
+SessionSettings session_settings(const workload::RunRequest& request,
+                                 const RunEnvironment& environment) {
+  SessionSettings session;
+  session.worker_program = environment.installation.worker;
+  session.stop = environment.stop;
+  session.memory_limit_bytes = worker::memory_limit_bytes();
+  if (request.timeout_s) {
+    session.timeout =
+        std::chrono::milliseconds(static_cast<std::int64_t>(*request.timeout_s * 1000));
+  }
+  return session;
 }
 
 }  // namespace assay::controller

@@ -11,4 +11,8 @@ namespace assay::controller {
 // data. Errors are bad input; nothing is written but the output folder, to see that it can be.
 Result<Setup> set_up(const workload::RunRequest& request, const RunEnvironment& environment);
 
+// How the workers of a request are started; where they log is the caller's to say.
+SessionSettings session_settings(const workload::RunRequest& request,
+                                 const RunEnvironment& environment);
+
 }  // namespace assay::controller

@@ -153,25 +153,40 @@ PhaseResult<std::string> ask_profile(const SessionSettings& settings,
   return result;
 }
 
+Result<workload::InteractProfile> read_profile(const std::string& asked,
+                                               const host::Manifest& manifest) {
+  if (!asked.empty()) {
+    const Json returned = Json::parse(asked, nullptr, /*allow_exceptions=*/false);
+    return workload::interact_profile_from_backend(returned, manifest.hardware_type);
+  }
+  if (manifest.profile.empty()) return workload::InteractProfile();
+  return workload::load_interact_profile(manifest.profile_path());
+}
+
 PhaseResult<PreOptimized> pre_optimize(const SessionSettings& settings,
                                        const host::Manifest& manifest, const std::string& configs,
                                        const fs::path& folder) {
   PhaseResult<PreOptimized> result;
   result.record =
       run_in_session(settings, manifest, "pre_optimize", [&](Session& session) -> Status {
-        RETURN_IF_ERROR(make_empty_folder(folder));
-        ASSIGN_OR_RETURN(const Json answer,
-                         session.call_unbounded("pre_optimize", Json{{"configs", configs},
-                                                                     {"folder", folder.string()}}));
-        PreOptimized changed;
-        const TypedObject members(answer, "the worker's answer to pre_optimize");
-        if (members.has("configs")) {
-          ASSIGN_OR_RETURN(changed.configs, members.text("configs"));
-        }
-        result.value = std::move(changed);
+        ASSIGN_OR_RETURN(result.value, pre_optimize_in_session(session, configs, folder));
         return ok_status();
       });
   return result;
+}
+
+Result<PreOptimized> pre_optimize_in_session(Session& session, const std::string& configs,
+                                             const fs::path& folder) {
+  RETURN_IF_ERROR(make_empty_folder(folder));
+  ASSIGN_OR_RETURN(const Json answer,
+                   session.call_unbounded("pre_optimize",
+                                          Json{{"configs", configs}, {"folder", folder.string()}}));
+  PreOptimized changed;
+  const TypedObject members(answer, "the worker's answer to pre_optimize");
+  if (members.has("configs")) {
+    ASSIGN_OR_RETURN(changed.configs, members.text("configs"));
+  }
+  return changed;
 }
 
 PhaseResult<Compiled> compile_model(const SessionSettings& settings, const host::Manifest& manifest,
@@ -202,6 +217,11 @@ std::string declared_execution(const Json& compile_result) {
   const Result<std::string> summary =
       executed.ok() ? executed->text("summary") : Result<std::string>(executed.status());
   return summary.ok() ? *summary : "";
+}
+
+std::string declared_precision(const workload::CompileResult& compiled) {
+  std::string executed = declared_execution(compiled.document.get());
+  return executed.empty() ? compiled.compile_precision : executed;
 }
 
 Result<std::vector<ArtifactFile>> list_artifact(const fs::path& folder) {

@@ -15,6 +15,7 @@
 #include "dataset/dataset.h"
 #include "host/manifest.h"
 #include "workload/compile_result.h"
+#include "workload/interact_profile.h"
 
 namespace assay::controller {
 
@@ -40,12 +41,21 @@ PhaseResult<ProbeFacts> probe_backend(const SessionSettings& settings,
 PhaseResult<std::string> ask_profile(const SessionSettings& settings,
                                      const host::Manifest& manifest, const std::string& configs);
 
+// What was asked for, or, when the backend said nothing, the profile that its manifest names; no
+// questions without either.
+Result<workload::InteractProfile> read_profile(const std::string& asked,
+                                               const host::Manifest& manifest);
+
 struct PreOptimized {
   std::optional<std::string> configs;  // the whole new configs, when the backend changed something
 };
 PhaseResult<PreOptimized> pre_optimize(const SessionSettings& settings,
                                        const host::Manifest& manifest, const std::string& configs,
                                        const std::filesystem::path& folder);
+
+// The same inside a session that goes on. `folder` is made anew, empty.
+Result<PreOptimized> pre_optimize_in_session(Session& session, const std::string& configs,
+                                             const std::filesystem::path& folder);
 
 struct ArtifactFile {
   std::string path;  // relative to the artifact folder
@@ -81,6 +91,9 @@ Status compile_in_session(Session& session, const host::Manifest& manifest,
 // What a backend declares that it computed in, from its compile result: "FP32", "INT8+FP32"; ""
 // when it says nothing.
 std::string declared_execution(const Json& compile_result);
+
+// The same, or else the precision that the backend says it compiled for.
+std::string declared_precision(const workload::CompileResult& compiled);
 
 // Files of an artifact folder, sorted, with their hashes; and the hash over them.
 Result<std::vector<ArtifactFile>> list_artifact(const std::filesystem::path& folder);
