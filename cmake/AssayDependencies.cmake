@@ -6,9 +6,11 @@
 #              JPEG::JPEG  PNG::PNG  ZLIB::ZLIB  libzip::zip  protobuf::libprotobuf
 #              ftxui::screen  ftxui::dom  ftxui::component
 #              assay_onnxruntime_headers (headers only: the library is opened at run time)
+#              ASSAY_PYTHON_INCLUDE_DIR (headers only: the symbols are the interpreter's)
 # Tests:       GTest::*          Bench: benchmark::benchmark
 # Variables:   ASSAY_ONNXRUNTIME_DIR  ASSAY_ONNXRUNTIME_LIBRARY  ASSAY_UPLOT_DIR  ASSAY_ONNX_PROTO
 #              ASSAY_LOADGEN_DIR (empty when tools/setup --bench has not been run)
+#              ASSAY_OPENVINO_DIR (empty when nobody has asked for that backend: tools/lib/backends.sh)
 
 # assay_pinned_dir(<name> <result> [OPTIONAL]): the folder of a pinned dependency.
 # OPTIONAL sets <result> to "" when the folder is missing; otherwise that is an error.
@@ -63,6 +65,18 @@ find_path(ASSAY_VALIJSON_INCLUDE_DIR valijson/validator.hpp REQUIRED)
 add_library(assay_valijson INTERFACE)
 target_include_directories(assay_valijson SYSTEM INTERFACE "${ASSAY_VALIJSON_INCLUDE_DIR}")
 
+# Headers of CPython, any from 3.8 on: the bridge to Python backends uses the limited C API alone.
+# FindPython3 knows only the interpreter that it finds first, which may come without headers.
+find_package(Python3 COMPONENTS Interpreter)
+set(assay_python_hint)
+if(Python3_FOUND)
+  execute_process(COMMAND "${Python3_EXECUTABLE}" -c "import sysconfig; print(sysconfig.get_path('include'))"
+    OUTPUT_VARIABLE assay_python_hint OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET)
+endif()
+file(GLOB assay_python_places "/usr/include/python3.*")
+find_path(ASSAY_PYTHON_INCLUDE_DIR Python.h HINTS "${assay_python_hint}" PATHS ${assay_python_places}
+  DOC "Holds Python.h" REQUIRED)
+
 # Pinned dependencies.
 assay_pinned_dir(onnxruntime ASSAY_ONNXRUNTIME_DIR)
 set(ASSAY_ONNXRUNTIME_LIBRARY "${ASSAY_ONNXRUNTIME_DIR}/lib/libonnxruntime.so")
@@ -79,3 +93,7 @@ assay_pinned_dir(onnx-proto assay_onnx_proto_dir)
 set(ASSAY_ONNX_PROTO "${assay_onnx_proto_dir}/onnx/onnx-ml.proto")
 
 assay_pinned_dir(loadgen ASSAY_LOADGEN_DIR OPTIONAL)
+
+# Of backends that come on demand.
+assay_pinned_dir(openvino ASSAY_OPENVINO_DIR OPTIONAL)
+assay_pinned_dir(libtorch ASSAY_LIBTORCH_DIR OPTIONAL)

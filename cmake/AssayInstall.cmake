@@ -1,8 +1,9 @@
 # What `cmake --install` lays out, and the target that builds as much as a run needs. Included by
 # the root CMakeLists.txt after every folder, since it looks at the targets that they made.
 #
-#   bin/assay  libexec/assay/assay-worker  lib/assay/backends/<HW>/  include/assay/
-#   share/assay/{schemas,workloads,model_zoo,datasets}/  lib/cmake/assay/
+#   bin/assay  libexec/assay/{assay-worker,libassay_worker.so,libassay_python_backend.so}
+#   lib/assay/backends/<HW>/  include/assay/
+#   share/assay/{schemas,workloads,model_zoo,datasets,python}/  lib/cmake/assay/
 #
 # find_package(assay) gives assay::backend_api and assay_add_backend() to a vendor's own tree.
 include(CMakePackageConfigHelpers)
@@ -26,12 +27,18 @@ function(assay_targets_below folder result)
   set(${result} "${found}" PARENT_SCOPE)
 endfunction()
 
-# assay_runtime: the program, its worker and the backends, without tests and benchmarks.
+# assay_runtime: the program, its worker and the backends, without tests, benchmarks, and backends
+# that are built on demand (the target property ASSAY_ON_DEMAND).
 function(assay_add_runtime_target)
   set(targets)
-  foreach(folder IN ITEMS src backends)
+  foreach(folder IN ITEMS src python backends)
     assay_targets_below("${PROJECT_SOURCE_DIR}/${folder}" below)
-    list(APPEND targets ${below})
+    foreach(target IN LISTS below)
+      get_target_property(on_demand ${target} ASSAY_ON_DEMAND)
+      if(NOT on_demand)
+        list(APPEND targets ${target})
+      endif()
+    endforeach()
   endforeach()
   add_custom_target(assay_runtime DEPENDS ${targets})
 endfunction()
@@ -42,6 +49,7 @@ function(assay_install_programs)
   endif()
   if(TARGET assay-worker)
     install(TARGETS assay-worker RUNTIME DESTINATION "${CMAKE_INSTALL_LIBEXECDIR}/assay")
+    install(TARGETS assay_worker_library LIBRARY DESTINATION "${CMAKE_INSTALL_LIBEXECDIR}/assay")
   endif()
 endfunction()
 

@@ -1,7 +1,8 @@
-// A backend that does nothing but what the boundary obliges it to: it asks for its output and
-// returns. What a call through it takes is the cost of the harness.
+// A backend that does nothing but what the boundary obliges it to: it asks for its output, fills it
+// with zeros and returns. What a call through it takes is the cost of the harness.
 
 #include <cstdint>
+#include <cstring>
 #include <string>
 
 #include "assay/backend.hpp"
@@ -9,6 +10,8 @@
 namespace {
 
 namespace backend = assay::backend;
+
+constexpr std::int64_t kMaxBatch = INT32_MAX;
 
 class CompileBackendNull : public backend::CompileBackend {
  public:
@@ -21,23 +24,29 @@ class CompileBackendNull : public backend::CompileBackend {
     result.framework = "None";
     result.compile_precision = "FP32";
     result.input_type = {"FLOAT32"};
-    result.max_batch_size = INT32_MAX;
+    result.max_batch_size = kMaxBatch;
+    result.objects = {{1, "nothing"}};  // a name: there is no file
     return result.to_json();
   }
 };
 
-// x: FLOAT32 [?,1] -> y: FLOAT32 [?,1], of unspecified content.
+// x: FLOAT32 [?,1] -> y: FLOAT32 [?,1], zeros.
 class RuntimeBackendNull : public backend::RuntimeBackend {
  public:
   std::string version() override { return "null 1"; }
-  void load(const backend::LoadRequest& /*request*/) override {}
+  void load(const backend::LoadRequest& request) override {
+    if (request.batch_size <= kMaxBatch) return;
+    throw backend::Error(ASSAY_OUT_OF_RANGE, "batch size " + std::to_string(request.batch_size) +
+                                                 ", at most " + std::to_string(kMaxBatch));
+  }
   backend::Signature signature() override {
     return {{{"x", backend::DType::kFloat32, {-1, 1}}}, {{"y", backend::DType::kFloat32, {-1, 1}}}};
   }
   backend::ThreadRule thread_rule() override { return backend::ThreadRule::kAny; }
 
   void predict(const backend::Inputs& inputs, backend::Outputs& outputs) override {
-    outputs.allocate(0, inputs[0].shape(), inputs[0].rank());
+    void* const y = outputs.allocate(0, inputs[0].shape(), inputs[0].rank());
+    std::memset(y, 0, inputs[0].size_bytes());
   }
 
   static backend::ProbeResult probe() {

@@ -8,6 +8,7 @@
 using namespace assay::backend;
 
 constexpr std::size_t kPixels = 784, kClasses = 10, kValues = kPixels * kClasses + kClasses;
+constexpr std::int64_t kMaxBatch = 1024;
 
 class CompileBackendLINEAR : public CompileBackend {
  public:
@@ -25,7 +26,7 @@ class CompileBackendLINEAR : public CompileBackend {
     result.framework = configs.text("model_info.framework", "Onnx");
     result.compile_precision = "FP32";
     result.input_type = {"FLOAT32"};
-    result.max_batch_size = 1024;
+    result.max_batch_size = kMaxBatch;
     result.objects = {{1, "weights"}};
     return result.to_json();
   }
@@ -36,6 +37,7 @@ class RuntimeBackendLINEAR : public RuntimeBackend {
   std::string version() override { return "linear 1.0"; }
 
   void load(const LoadRequest& request) override {
+    if (request.batch_size > kMaxBatch) throw Error(ASSAY_OUT_OF_RANGE, "batch is above 1024");
     const auto file = request.compile_result.text("segments.0.compiled_model.0.compiled_obj");
     std::ifstream weights(request.path(file), std::ios::binary);
     weights_.resize(kValues);

@@ -413,8 +413,11 @@ typedef struct assay_runtime_table {
   /* How a serving runtime should run this backend: a JSON object. */
   int32_t (*generate_qs_config)(assay_runtime* runtime, const assay_text_sink* config,
                                 assay_error* error);
-  /* The backend's own figures for the loaded batch size, a JSON object; shown as the vendor's claim
-   * beside Assay's. */
+  /* The backend's own figures for the loaded batch size, shown as the vendor's claim beside
+   * Assay's: a JSON object, or a list of several. Of its members "qps" (samples per second),
+   * "latency_ms"
+   * {"mean", "p99"}, "batch_size" (the loaded one when absent) and "notes" (a list of texts) are
+   * compared and explained, the others shown as they are. */
   int32_t (*benchmark)(assay_runtime* runtime, const assay_data_loader* loader,
                        const assay_text_sink* result, assay_error* error);
 } assay_runtime_table;

@@ -343,7 +343,8 @@ class RuntimeBackend : public HostAccess {
   virtual std::string generate_qs_config() {
     throw Error(ASSAY_UNIMPLEMENTED, "this backend has no QS mode");
   }
-  // The backend's own figures as a JSON object; shown as the vendor's claim.
+  // The backend's own figures as JSON (assay_runtime_table.benchmark says which members are read);
+  // shown as the vendor's claim. Called after the measurement, when the derived class has it.
   virtual std::string benchmark(DataLoader& /*dataloader*/) {
     throw Error(ASSAY_UNIMPLEMENTED, "this backend has no benchmark of its own");
   }

@@ -67,6 +67,17 @@ typedef struct assay_telemetry {
   int32_t (*read)(int32_t device_id, assay_telemetry_reading* reading, assay_error* error);
 } assay_telemetry;
 
+/* What a backend wants the report to say of the loaded model and of its own work. */
+#define ASSAY_EXTENSION_FACTS "assay.facts/1"
+
+typedef struct assay_facts {
+  uint32_t struct_size;
+  uint32_t reserved;
+  /* A JSON object, so far: {"notes": [sentences], "interpreter_lock": {"calls", "wait_ns"}}, the
+   * latter since the process began. Not while infer runs. */
+  int32_t (*collect)(assay_runtime* runtime, const assay_text_sink* facts, assay_error* error);
+} assay_facts;
+
 #ifdef __cplusplus
 } /* extern "C" */
 #endif

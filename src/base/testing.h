@@ -1,10 +1,14 @@
 #pragma once
 
 // Matchers for tests: EXPECT_THAT(f(), IsOk()); EXPECT_THAT(f(), StatusIs(StatusCode::kNotFound,
-// HasSubstr("x"))); both take a Status or a Result<T>.
+// HasSubstr("x"))); both take a Status or a Result<T>. And a folder to write in.
 
 #include <gmock/gmock.h>
+#include <gtest/gtest.h>
 
+#include <stdlib.h>
+
+#include <filesystem>
 #include <string>
 
 #include "base/result.h"
@@ -31,5 +35,23 @@ MATCHER_P2(StatusIs, code, message_matcher, "has the code and a matching message
          ::testing::ExplainMatchResult(message_matcher, status.message(), result_listener);
 }
 // NOLINTEND(cppcoreguidelines-avoid-const-or-ref-data-members,readability-identifier-naming)
+
+// A scratch folder of this process alone, gone with the object: test programs run side by side.
+class ScratchFolder {
+ public:
+  ScratchFolder() : path_(std::filesystem::path(::testing::TempDir()) / "assay-test-XXXXXX") {
+    std::string name = path_.string();
+    if (mkdtemp(name.data()) == nullptr) ADD_FAILURE() << "cannot make " << name;
+    path_ = name;
+  }
+  ~ScratchFolder() { std::filesystem::remove_all(path_); }
+  ScratchFolder(const ScratchFolder&) = delete;
+  ScratchFolder& operator=(const ScratchFolder&) = delete;
+
+  const std::filesystem::path& path() const { return path_; }
+
+ private:
+  std::filesystem::path path_;
+};
 
 }  // namespace assay::testing

@@ -18,4 +18,8 @@ std::string valid_utf8(std::string_view bytes) {
 
 bool is_valid_utf8(std::string_view bytes) { return valid_utf8(bytes) == bytes; }
 
+std::size_t character_count(std::string_view utf8) {
+  return static_cast<std::size_t>(std::count_if(utf8.begin(), utf8.end(), starts_character));
+}
+
 }  // namespace assay

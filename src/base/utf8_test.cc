@@ -22,5 +22,13 @@ TEST(Utf8, HalfACharacterIsReplaced) {
   EXPECT_FALSE(is_valid_utf8("\xED\xA0\x80"));              // a surrogate
 }
 
+TEST(CharacterCount, CountsTheBytesThatBeginOne) {
+  EXPECT_EQ(character_count(""), 0U);
+  EXPECT_EQ(character_count("ab"), 2U);
+  EXPECT_EQ(character_count("\u00e4\u6f22\U0001F600"), 3U);  // of two, three and four bytes
+  EXPECT_TRUE(starts_character('\xC3'));
+  EXPECT_FALSE(starts_character('\xA4'));
+}
+
 }  // namespace
 }  // namespace assay

@@ -235,19 +235,22 @@ Result<CriterionResult> judge_relative(const AccuracyResult& tested,
   return result;
 }
 
-void judge_proportion_floor(const AccuracyResult& tested, double floor, CriterionResult& result) {
+// `full` is the value when every sample is right.
+void judge_proportion_floor(const AccuracyResult& tested, double floor, double full,
+                            CriterionResult& result) {
   const auto n = static_cast<double>(tested.n);
-  const Interval interval = wilson(std::round(tested.value * n), n, kZ95OneSided);
+  const Interval share = wilson(std::round(tested.value / full * n), n, kZ95OneSided);
+  const Interval interval{full * share.low, full * share.high};
   result.method = "Wilson's interval, one-sided 95 %";
   result.low = interval.low;
   result.high = interval.high;
   result.verdict = verdict_of(interval.low, interval.high, floor);
   // "No sample may be wrong" is a statement about these samples, and they decide it.
-  if (floor >= 1.0 && tested.value >= floor) result.verdict = Verdict::kPass;
+  if (floor >= full && tested.value >= floor) result.verdict = Verdict::kPass;
   result.reason = fmt::format("{:.6g} of {} samples, bounds {:.6g} and {:.6g}, floor {:.6g}",
                               tested.value, tested.n, interval.low, interval.high, floor);
   if (result.verdict != Verdict::kInconclusive) return;
-  const double deviation = std::sqrt(floor * (1.0 - floor) / n);
+  const double deviation = std::sqrt(floor * (full - floor) / n);
   result.samples_needed = samples_for(n, (tested.value - floor) / deviation);
   result.reason += "; " + how_many(result.samples_needed);
 }
@@ -262,7 +265,7 @@ Result<CriterionResult> judge_absolute(const AccuracyResult& tested,
   result.criterion = fmt::format("{} at {} {:.6g}", tested.metric,
                                  metric.higher_is_better ? "least" : "most", floor);
   if (metric.is_proportion) {
-    judge_proportion_floor(tested, floor, result);
+    judge_proportion_floor(tested, floor, metric.full, result);
     return result;
   }
   ASSIGN_OR_RETURN(const WeightedStatistic value,

@@ -19,7 +19,7 @@ namespace {
 
 using Outcomes = std::span<const SampleOutcome>;
 
-enum class Family { kClassScores, kBinary };
+enum class Family { kClassScores, kBinary, kAnswers };
 
 struct MetricRow {
   MetricDescription description;
@@ -30,24 +30,25 @@ struct MetricRow {
 // The rank of a wrong class where the model gave a class and no scores: right for top1 only.
 constexpr std::int32_t kUnranked = std::numeric_limits<std::int32_t>::max();
 
-// Share of the weight that is on right samples.
-WeightedStatistic share_right(std::string_view metric, Scores scores, Outcomes outcomes) {
+// Share of the weight that is on right samples, of `full`.
+WeightedStatistic share_right(std::string_view metric, Scores scores, Outcomes outcomes,
+                              double full = 1.0) {
   std::vector<std::uint8_t> right;
   right.reserve(outcomes.size());
   for (const SampleOutcome& outcome : outcomes) {
     right.push_back(is_correct(metric, scores, outcome) ? 1 : 0);
   }
-  return
-      [right = std::move(right)](std::span<const std::uint32_t> weights) -> std::optional<double> {
-        std::uint64_t sum = 0;
-        std::uint64_t total = 0;
-        for (std::size_t i = 0; i < right.size(); ++i) {
-          sum += std::uint64_t{right[i]} * weights[i];
-          total += weights[i];
-        }
-        if (total == 0) return std::nullopt;
-        return static_cast<double>(sum) / static_cast<double>(total);
-      };
+  return [right = std::move(right),
+          full](std::span<const std::uint32_t> weights) -> std::optional<double> {
+    std::uint64_t sum = 0;
+    std::uint64_t total = 0;
+    for (std::size_t i = 0; i < right.size(); ++i) {
+      sum += std::uint64_t{right[i]} * weights[i];
+      total += weights[i];
+    }
+    if (total == 0) return std::nullopt;
+    return full * static_cast<double>(sum) / static_cast<double>(total);
+  };
 }
 
 WeightedStatistic top1(Scores scores, Outcomes outcomes) {
@@ -58,6 +59,29 @@ WeightedStatistic top5(Scores scores, Outcomes outcomes) {
 }
 WeightedStatistic binary_accuracy(Scores scores, Outcomes outcomes) {
   return share_right("binary_accuracy", scores, outcomes);
+}
+
+constexpr double kPerCent = 100.0;
+
+WeightedStatistic exact_match(Scores scores, Outcomes outcomes) {
+  return share_right("exact_match", scores, outcomes, kPerCent);
+}
+
+WeightedStatistic squad_f1(Scores /*scores*/, Outcomes outcomes) {
+  std::vector<double> scores;
+  scores.reserve(outcomes.size());
+  for (const SampleOutcome& outcome : outcomes) scores.push_back(outcome.score);
+  return [scores =
+              std::move(scores)](std::span<const std::uint32_t> weights) -> std::optional<double> {
+    double sum = 0.0;
+    std::uint64_t total = 0;
+    for (std::size_t i = 0; i < scores.size(); ++i) {
+      sum += scores[i] * weights[i];
+      total += weights[i];
+    }
+    if (total == 0) return std::nullopt;
+    return kPerCent * sum / static_cast<double>(total);
+  };
 }
 
 // name, doc, key of the published report, higher is better, proportion of samples
@@ -87,6 +111,14 @@ constexpr MetricRow kMetrics[] = {
     {{"recall", "share of class 1 that is predicted so", "Recall", true, false},
      Family::kBinary,
      recall},
+    {{"exact_match", "per cent of questions whose normalised answer is one of the true ones",
+      "Exact Match", true, true, kPerCent, true},
+     Family::kAnswers,
+     exact_match},
+    {{"squad_f1", "words shared with the best true answer, mean over questions, per cent",
+      "F1 Score", true, false, 1.0, true},
+     Family::kAnswers,
+     squad_f1},
 };
 
 const MetricRow* find_row(std::string_view name) {
@@ -210,9 +242,10 @@ void Metric::State::write_interval(const WeightedStatistic& statistic,
                                    AccuracyResult& result) const {
   if (row->description.is_proportion) {
     const auto n = static_cast<double>(result.n);
-    const Interval interval = wilson(std::round(result.value * n), n);
-    result.interval_low = interval.low;
-    result.interval_high = interval.high;
+    const double full = row->description.full;
+    const Interval interval = wilson(std::round(result.value / full * n), n);
+    result.interval_low = full * interval.low;
+    result.interval_high = full * interval.high;
     result.interval_method = "Wilson";
     return;
   }
@@ -244,6 +277,10 @@ Metric::~Metric() = default;
 
 Status Metric::add(std::uint64_t sample_id, const TensorView& output, std::int64_t label) {
   State& state = *state_;
+  if (state.row->family == Family::kAnswers) {
+    return refuse(sample_id, output,
+                  fmt::format("{} scores answers, not classes", state.row->description.name));
+  }
   RETURN_IF_ERROR(state.load(sample_id, output));
   Result<SampleOutcome> outcome = state.row->family == Family::kBinary
                                       ? state.classify_binary(sample_id, output, label)
@@ -253,6 +290,18 @@ Status Metric::add(std::uint64_t sample_id, const TensorView& output, std::int64
                                    [](double score) { return std::isnan(score); });
   if (has_nan || std::isnan(outcome->score)) ++state.nan_samples;
   state.outcomes.push_back(*outcome);
+  return ok_status();
+}
+
+Status Metric::add_answer(std::uint64_t question, const AnswerScore& score, bool has_nan) {
+  State& state = *state_;
+  if (state.row->family != Family::kAnswers) {
+    return invalid_argument(fmt::format("question {}: {} scores classes, not answers", question,
+                                        state.row->description.name));
+  }
+  if (has_nan) ++state.nan_samples;
+  state.outcomes.push_back(
+      {.sample_id = question, .score = score.f1, .rank = score.exact ? 0 : kUnranked});
   return ok_status();
 }
 
@@ -311,7 +360,7 @@ const MetricDescription* find_metric(std::string_view name) {
 }
 
 bool is_correct(std::string_view metric, Scores scores, const SampleOutcome& outcome) {
-  if (metric == "top1") return outcome.rank == 0;
+  if (metric == "top1" || metric == "exact_match") return outcome.rank == 0;
   if (metric == "top5") return outcome.rank < 5;
   return predicted_class(scores, outcome) == outcome.label;
 }

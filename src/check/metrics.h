@@ -14,6 +14,7 @@
 
 #include "base/json.h"
 #include "base/result.h"
+#include "check/answer_text.h"
 #include "check/statistics.h"
 #include "tensor/tensor.h"
 
@@ -33,15 +34,17 @@ struct MetricOptions {
 // What one sample came to. About 24 bytes a sample is what a metric keeps in memory.
 struct SampleOutcome {
   std::uint64_t sample_id = 0;
-  double score = 0.0;      // binary metrics: of class 1, as given (probability, or logit)
+  // Binary metrics: of class 1, as given (probability, or logit). Answers: F1, 0..1.
+  double score = 0.0;
   std::int32_t label = 0;  // the true class
-  std::int32_t rank = 0;   // class scores: how many classes come before the true one
+  // Class scores: how many classes come before the true one. Answers: 0 when exact.
+  std::int32_t rank = 0;
 };
 
 struct AccuracyResult {
   std::string metric;
   double value = 0.0;
-  std::uint64_t n = 0;  // samples
+  std::uint64_t n = 0;  // samples; questions where the metric scores answers
   double interval_low = 0.0;
   double interval_high = 0.0;   // two-sided, 95 %
   std::string interval_method;  // "Wilson", or "bootstrap percentile, 2000 resamples, seed 1"
@@ -66,6 +69,8 @@ Json to_json(const AccuracyResult& result);
 // predicted from probability 0.5 (logit 0) up. NaN is wrong for either label, and ranks on the
 // wrong side in auc. log_loss clips probabilities to [2^-52, 1 - 2^-52]. auc is Mann-Whitney's,
 // ties a half. precision and f1 without a denominator are 0, and `note` says so.
+//
+// Answers (exact_match, squad_f1): of questions, in per cent as they are published.
 class Metric {
  public:
   ~Metric();
@@ -75,6 +80,10 @@ class Metric {
   // kInvalidArgument naming the sample for a label outside the classes, an output whose size is
   // not the first one's, a probability outside [0,1], or a dtype that holds no scores.
   Status add(std::uint64_t sample_id, const TensorView& output, std::int64_t label);
+
+  // The answer to a question, by a number that is the question's in every run. kInvalidArgument for
+  // a metric that doesn't score answers.
+  Status add_answer(std::uint64_t question, const AnswerScore& score, bool has_nan);
 
   std::uint64_t count() const;
 
@@ -105,11 +114,13 @@ struct MetricDescription {
   bool higher_is_better;
   bool is_proportion;  // of samples: each is right or wrong, and the value is the share that is
                        // right
+  double full = 1.0;   // a proportion's value when every sample is right: 1, or 100
+  bool is_of_answers = false;  // fed by add_answer()
 };
 std::vector<MetricDescription> metric_descriptions();
 const MetricDescription* find_metric(std::string_view name);  // nullptr when unknown
 
-// For a proportion: is this sample right? Only top1, top5 and binary_accuracy.
+// For a proportion: is this sample right? Only top1, top5, binary_accuracy and exact_match.
 bool is_correct(std::string_view metric, Scores scores, const SampleOutcome& outcome);
 
 }  // namespace assay::check

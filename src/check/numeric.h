@@ -151,6 +151,10 @@ Result<NumericReport> compare_stores(OutputReader& reference, OutputReader& got,
 // become null.
 Json to_json(const NumericResult& result);
 
+// A value that may not be finite, which JSON has no number for: then "NaN", "Infinity",
+// "-Infinity".
+Json value_json(double value);
+
 // "Mean Diff", "Std Diff", "Max Diff", "Max Rel-Diff", "Mean Rel-Diff" over all outputs together,
 // unrounded, null where nothing was compared.
 Json legacy_difference(const std::vector<NumericResult>& outputs);

@@ -97,18 +97,11 @@ Json number(std::optional<double> value) {
   return value && std::isfinite(*value) ? Json(*value) : Json(nullptr);
 }
 
-// A value that may be NaN or infinite, which JSON has no number for: then a text.
-Json value_of(double value) {
-  if (std::isfinite(value)) return value;
-  if (std::isnan(value)) return "NaN";
-  return value > 0 ? "Infinity" : "-Infinity";
-}
-
 Json to_json(const WorstSample& worst) {
   return {{"sample_id", worst.sample_id},
           {"element", worst.element},
-          {"reference", value_of(worst.reference)},
-          {"got", value_of(worst.got)},
+          {"reference", value_json(worst.reference)},
+          {"got", value_json(worst.got)},
           {"max_abs", number(worst.max_abs)},
           {"nonfinite_mismatches", worst.nonfinite_mismatches}};
 }
@@ -146,6 +139,12 @@ Result<NumericReport> compare_stores(OutputReader& reference, OutputReader& got,
   NumericReport report = comparison.finish();
   if (report.samples == 0) return failed_precondition("no sample has outputs on both sides");
   return report;
+}
+
+Json value_json(double value) {
+  if (std::isfinite(value)) return value;
+  if (std::isnan(value)) return "NaN";
+  return value > 0 ? "Infinity" : "-Infinity";
 }
 
 Json to_json(const NumericResult& result) {

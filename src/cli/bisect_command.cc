@@ -10,6 +10,7 @@
 #include <system_error>
 
 #include "base/file.h"
+#include "cli/backend_options.h"
 #include "cli/command.h"
 #include "cli/console.h"
 #include "controller/bisect.h"
@@ -20,6 +21,7 @@ namespace {
 
 struct Options {
   controller::BisectRequest request;
+  BackendOptions backend;
   std::string model;
   std::string output;
   std::string answers;
@@ -33,7 +35,7 @@ void add_options(CLI::App& app, Options& options) {
   app.add_option("--task", run.task, "Name of a file in workloads/");
   app.add_option("--model", options.model, "A model file, instead of a task");
   app.add_option("--dim", run.dimensions, "name=value of a free dimension of --model");
-  app.add_option("--hardware_type", run.hardware_type, "Backend: CPU, ...")->required();
+  options.backend.add_to(app, run);
   app.add_option("--sample", options.request.sample,
                  "Id or number of the input [the one whose outputs are furthest off]");
   app.add_option("--samples", options.request.samples,
@@ -58,6 +60,7 @@ void add_options(CLI::App& app, Options& options) {
 void complete(Options& options, const controller::Installation& installation) {
   controller::BisectRequest& request = options.request;
   workload::RunRequest& run = request.run;
+  options.backend.apply(run);
   run.model = options.model;
   run.answers_file = options.answers;
   run.timeout_s = options.timeout_s;
@@ -77,8 +80,8 @@ Status check_repeat(const Options& options) {
     return ok_status();
   }
   return invalid_argument(
-      "--repeat: the finding names model and input; accepted beside it: --hardware_type, --set, "
-      "--answers, --timeout, --json");
+      "--repeat: the finding names model and input; accepted beside it: --hardware_type, "
+      "--backend_path, --python, --requirements, --stub, --set, --answers, --timeout, --json");
 }
 
 Result<controller::BisectSummary> search_or_repeat(const Options& options,

@@ -29,6 +29,8 @@ void complain(const std::string& message);
 
 std::function<int()> configure_run(CLI::App& app, const Context& context);
 std::function<int()> configure_bisect(CLI::App& app, const Context& context);
+std::function<int()> configure_check_backend(CLI::App& app, const Context& context);
+std::function<int()> configure_new_backend(CLI::App& app, const Context& context);
 std::function<int()> configure_list(CLI::App& app, const Context& context);
 std::function<int()> configure_fetch(CLI::App& app, const Context& context);
 std::function<int()> configure_report(CLI::App& app, const Context& context);

@@ -17,9 +17,12 @@
 namespace assay::cli {
 namespace {
 
-constexpr std::array<Command, 6> kCommands = {{
+constexpr std::array<Command, 8> kCommands = {{
     {"run", "Evaluate a model on a piece of hardware and write the report", configure_run},
     {"bisect", "Find the operator at which a model's error starts on a backend", configure_bisect},
+    {"check-backend", "Hold a backend to the boundary's contract, check by check",
+     configure_check_backend},
+    {"new-backend", "Write the folder that a new backend begins with", configure_new_backend},
     {"list", "Show the tasks, backends or data sets that there are", configure_list},
     {"fetch", "Get and build what a task needs and the repository does not hold", configure_fetch},
     {"report", "Draw the reports of a result.json again", configure_report},
@@ -90,7 +93,11 @@ int run_program(int argc, char** argv) {
 
 }  // namespace
 
-void complain(const std::string& message) { fmt::print(stderr, "assay: {}\n", message); }
+// A standard error that is gone (its terminal was closed) is no reason to fail another way.
+void complain(const std::string& message) {
+  const std::string line = fmt::format("assay: {}\n", message);
+  (void)std::fwrite(line.data(), 1, line.size(), stderr);
+}
 
 }  // namespace assay::cli
 

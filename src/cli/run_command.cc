@@ -14,6 +14,7 @@
 
 #include "base/file.h"
 #include "base/utf8.h"
+#include "cli/backend_options.h"
 #include "cli/command.h"
 #include "cli/console.h"
 #include "controller/run.h"
@@ -30,6 +31,7 @@ namespace {
 
 struct Options {
   workload::RunRequest request;
+  BackendOptions backend;
   std::string model;
   std::string output;
   std::string batch_sizes;
@@ -38,6 +40,8 @@ struct Options {
   std::optional<std::int64_t> iterations;
   std::optional<double> data_percent;
   std::optional<double> timeout_s;
+  std::optional<double> worker_memory_limit_gb;
+  std::optional<double> worker_cpu_limit_s;
   bool json = false;
 };
 
@@ -46,7 +50,7 @@ void add_options(CLI::App& app, Options& options) {
   app.add_option("--task", request.task, "Name of a file in workloads/");
   app.add_option("--model", options.model, "A model file, instead of a task");
   app.add_option("--dim", request.dimensions, "name=value of a free dimension of --model");
-  app.add_option("--hardware_type", request.hardware_type, "Backend: CPU, ...")->required();
+  options.backend.add_to(app, request);
   app.add_option("--output", options.output,
                  "Folder for result.json and report.html [results/<task>/<HW>/<time>]");
   app.add_option("--batch_sizes", options.batch_sizes, "Comma-separated: 1,8");
@@ -58,6 +62,10 @@ void add_options(CLI::App& app, Options& options) {
   app.add_option("--answers", options.answers, "JSON file of answers");
   app.add_option("--timeout", options.timeout_s,
                  "Seconds that a phase's call may take [compile: no limit, a batch: 300]");
+  app.add_option("--worker_memory_limit", options.worker_memory_limit_gb,
+                 "GB that a worker and what it starts may hold [nine tenths of the machine's]");
+  app.add_option("--worker_cpu_limit", options.worker_cpu_limit_s,
+                 "Seconds of CPU time that they may use in a phase [no limit]");
   app.add_option("--stability", request.stability,
                  "Budget of the stability matrix: quick, standard, deep, or AXIS=N,... [quick]");
   app.add_option("--seed", request.seed, "Of everything random")
@@ -119,12 +127,15 @@ void point_latest_to(const fs::path& folder) {
 Status complete(Options& options, const controller::Installation& installation,
                 controller::FolderGuard& guard) {
   workload::RunRequest& request = options.request;
+  options.backend.apply(request);
   request.model = options.model;
   request.answers_file = options.answers;
   request.clients = options.clients;
   request.iterations = options.iterations;
   request.data_percent = options.data_percent;
   request.timeout_s = options.timeout_s;
+  request.worker_memory_limit_gb = options.worker_memory_limit_gb;
+  request.worker_cpu_limit_s = options.worker_cpu_limit_s;
   request.workloads_folder = installation.workloads;
   request.model_zoo_folder = installation.model_zoo;
   request.fetched_models_folder = installation.cache / "models";
@@ -144,6 +155,19 @@ Status complete(Options& options, const controller::Installation& installation,
                   valid_utf8(quoted(absolute))));
 }
 
+#ifdef ASSAY_HAS_DIALOGS
+// Dialogs are drawn on standard output, which has to be a terminal too and be free for them.
+bool can_ask(const Options& options) {
+  const bool can = !options.json && ::isatty(STDIN_FILENO) == 1 && ::isatty(STDOUT_FILENO) == 1;
+  if (!can) {
+    complain(
+        "--interactive: nobody is asked, since standard input and output are not a terminal that "
+        "dialogs could have; --set and --answers answer, else the defaults");
+  }
+  return can;
+}
+#endif
+
 int run(Options& options, const controller::Installation& installation) {
   controller::FolderGuard guard;  // of a run that leaves nothing
   if (const Status status = complete(options, installation, guard); !status.ok()) {
@@ -159,8 +183,8 @@ int run(Options& options, const controller::Installation& installation) {
     controller::RunEnvironment environment{installation, &observer, &stop_flag(), nullptr};
 #ifdef ASSAY_HAS_DIALOGS
     std::unique_ptr<workload::DialogProvider> dialogs;
-    if (options.request.interactive && ::isatty(STDIN_FILENO) == 1) {
-      dialogs = workload::make_terminal_dialogs();
+    if (options.request.interactive && can_ask(options)) {
+      dialogs = workload::make_terminal_dialogs(&stop_flag());
       environment.dialogs = dialogs.get();
     }
 #endif

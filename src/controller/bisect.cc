@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
 #include <nlohmann/json.hpp>
 #include <system_error>
 #include <utility>
@@ -13,6 +12,7 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/hash.h"
+#include "check/numeric.h"
 #include "controller/bisect_cuts.h"
 #include "controller/bisect_inputs.h"
 #include "controller/bisect_prepare.h"
@@ -273,7 +273,7 @@ Json Bisection::model_json() const {
 Json Bisection::whole_model_json() const {
   Json difference;
   if (const std::optional<double>& found = chosen_->relative_difference; found) {
-    difference = std::isfinite(*found) ? Json(*found) : Json("inf");
+    difference = check::value_json(*found);
   }
   return {{"outcome", worker::name_of(chosen_->end.outcome)},
           {"reason", chosen_->end.reason},
@@ -329,6 +329,10 @@ std::string repeat_command(const workload::RunRequest& run, const fs::path& fold
   workload::RunRequest shown;
   shown.hardware_type = run.hardware_type;
   shown.backends_folder = run.backends_folder;
+  shown.backend_path = run.backend_path;
+  shown.python = run.python;
+  shown.requirements = run.requirements;
+  shown.stubs = run.stubs;
   shown.set_options = run.set_options;
   shown.answers_file = run.answers_file;
   shown.timeout_s = run.timeout_s;

@@ -164,13 +164,16 @@ Status BisectCuts::widen(CutSeen& seen) {
   const fs::path copy = setup_.folder / "variant.onnx";
   const BisectPrecision& precision = setup_.precision;
   for (std::uint64_t seed = setup_.seed; seed < setup_.seed + kNoiseCopies; ++seed) {
+    const std::string name = fmt::format("rounding in {}, seed {}", precision.name, seed);
     const Result<RoundingCopy> made = write_with_rounding_noise(
         seen.model, copy,
         {.unit = precision.unit, .seed = seed, .scope = precision.scope, .weights = true});
-    if (!made.ok()) continue;  // an opset that is too old: the floor holds alone
+    if (!made.ok()) {  // an opset that is too old, say: the others and the floor hold alone
+      seen.variants_failed.push_back(name + ": " + made.status().message());
+      continue;
+    }
     ASSIGN_OR_RETURN(const TensorSet moved, moved_inputs(seen.inputs, precision, seed));
-    RETURN_IF_ERROR(add_variant(seen, fmt::format("rounding in {}, seed {}", precision.name, seed),
-                                copy, moved, setup_.reference.interact_info));
+    RETURN_IF_ERROR(add_variant(seen, name, copy, moved, setup_.reference.interact_info));
   }
   if (!setup_.plan->model.is_quantized) {
     RETURN_IF_ERROR(
@@ -187,7 +190,10 @@ Status BisectCuts::add_variant(CutSeen& seen, const std::string& name, const fs:
   backend.interact_info = interact_info;
   ASSIGN_OR_RETURN(const ModelAnswers answers, run(backend, model, inputs, "bisect-variant"));
   ++counts_.reference_compilations;
-  if (!answers.ok() || answers.outputs.empty()) return ok_status();
+  if (!answers.ok() || answers.outputs.empty()) {
+    seen.variants_failed.push_back(name + ": " + answers.end.reason);
+    return ok_status();
+  }
   seen.variants.push_back(name);
   for (TensorDifference& difference : seen.tensors) {
     const auto variant = answers.outputs.front().find(difference.tensor);

@@ -42,7 +42,8 @@ struct CutSeen {
   worker::PhaseEnd end;  // of the backend under test
   std::string why;       // of what is unusable, or no comparison: one sentence
   std::vector<TensorDifference> tensors;
-  std::vector<std::string> variants;  // healthy ones that the tolerance comes from
+  std::vector<std::string> variants;         // healthy ones that the tolerance comes from
+  std::vector<std::string> variants_failed;  // and those that could not be run: "name: reason"
 
   // What one needs to see it again. The model lies there until the next cut.
   std::filesystem::path model;

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/file.h"
+#include "controller/python_set_up.h"
 #include "controller/run_folders.h"
 #include "controller/set_up.h"
 #include "controller/steps.h"
@@ -54,6 +55,11 @@ Result<BisectPrepared> prepare_bisect(const workload::RunRequest& request,
                        [&](const std::string& what) { environment.observer->waiting(what); }));
   BisectBackend tested{session_settings(request, environment), setup.manifest, {}};
   tested.session.log_folder = work.path();
+  if (setup.manifest.language == host::Language::kPython) {
+    ASSIGN_OR_RETURN(PythonSetUp python,
+                     set_up_python(request, setup.manifest, environment, work.path()));
+    tested.session.python = std::move(python.worker);
+  }
   Status open_error;
   const PhaseResult<ProbeFacts> probe = probe_backend(tested.session, tested.manifest, open_error);
   RETURN_IF_ERROR(open_error);

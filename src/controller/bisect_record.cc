@@ -111,7 +111,8 @@ Json to_json(const CutSeen& seen) {
           {"why", seen.why},
           {"tensors", seen.tensors.size()},
           {"worst", worst == nullptr ? Json() : to_json(*worst)},
-          {"variants", seen.variants}};
+          {"variants", seen.variants},
+          {"variants_failed", seen.variants_failed}};
 }
 
 }  // namespace assay::controller

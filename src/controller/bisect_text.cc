@@ -70,9 +70,11 @@ std::string tolerance_text(const Json& result) {
   std::string floor = fmt::format("{} units in the last place of {}",
                                   number_text(result["tolerance"]["floor_ulps"]),
                                   result["precision"]["name"].get<std::string>());
-  if (variants.empty()) return floor;
-  return fmt::format("{} times what {} healthy variants of the reference differ, at least {}",
-                     number_text(result["tolerance"]["allowance"]), variants.size(), floor);
+  const std::size_t failed = finding["variants_failed"].size();
+  const std::string lost = failed == 0 ? "" : fmt::format(" ({} more could not be run)", failed);
+  if (variants.empty()) return floor + lost;
+  return fmt::format("{} times what {} healthy variants of the reference differ{}, at least {}",
+                     number_text(result["tolerance"]["allowance"]), variants.size(), lost, floor);
 }
 
 std::string finding_text(const Json& result) {

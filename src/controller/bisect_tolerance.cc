@@ -82,13 +82,6 @@ void move_elements(std::span<T> values, const BisectPrecision& precision, std::m
 
 Json finite_or_null(double value) { return std::isfinite(value) ? Json(value) : Json(); }
 
-// JSON has no NaN and no infinity: they are named.
-Json value_json(double value) {
-  if (std::isfinite(value)) return value;
-  if (std::isnan(value)) return "nan";
-  return value > 0 ? "inf" : "-inf";
-}
-
 }  // namespace
 
 BisectPrecision bisect_precision(std::string_view declared) {
@@ -195,8 +188,8 @@ Json to_json(const TensorDifference& difference) {
           {"max_abs", finite_or_null(difference.max_abs)},
           {"nonfinite_mismatches", difference.nonfinite},
           {"element", difference.element},
-          {"reference", value_json(difference.reference)},
-          {"got", value_json(difference.got)},
+          {"reference", check::value_json(difference.reference)},
+          {"got", check::value_json(difference.got)},
           {"reference_magnitude", finite_or_null(difference.reference_magnitude)},
           {"mismatch", difference.mismatch}};
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "controller/inference_pass.h"
@@ -29,6 +30,17 @@ Json CompileEvents::description(bool disjoint) const {
               {"disjoint", disjoint},
               {"bytes", memory_.bytes().size()},
               {"inputs", worker::to_json(layout_.inputs)}};
+}
+
+Result<Json> CompileEvents::call(Session& session, const std::string& op, Json arguments,
+                                 bool disjoint, std::optional<std::chrono::seconds> timeout) {
+  RETURN_IF_ERROR(open());
+  if (calibration_ != nullptr) arguments["calibration"] = description(disjoint);
+  session.client().set_on_event([this](const Json& event) { return on_event(event); });
+  Result<Json> answer = timeout ? session.call(op, std::move(arguments), *timeout, fd())
+                                : session.call_unbounded(op, std::move(arguments), fd());
+  session.client().set_on_event(nullptr);
+  return answer;
 }
 
 Json CompileEvents::on_event(const Json& event) {

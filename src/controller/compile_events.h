@@ -1,10 +1,14 @@
 #pragma once
 
+#include <chrono>
 #include <cstdint>
+#include <optional>
+#include <string>
 
 #include "base/json.h"
-#include "base/status.h"
+#include "base/result.h"
 #include "controller/phase.h"
+#include "controller/session.h"
 #include "dataset/dataset.h"
 #include "worker/layout.h"
 #include "worker/shared_memory.h"
@@ -24,6 +28,11 @@ class CompileEvents {
   // The `calibration` argument of the worker's compile.
   Json description(bool disjoint) const;
   int fd() const { return calibration_ != nullptr ? memory_.fd() : -1; }
+
+  // Calls `op` while its events are served: the samples go along when there are any. Without a
+  // timeout it may take as long as it likes.
+  Result<Json> call(Session& session, const std::string& op, Json arguments, bool disjoint,
+                    std::optional<std::chrono::seconds> timeout);
 
   Json on_event(const Json& event);
 

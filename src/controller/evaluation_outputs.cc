@@ -39,7 +39,7 @@ std::int64_t EvaluationRun::pass_batch_size() const {
 
 check::StoreIdentity EvaluationRun::store_identity() const {
   check::StoreIdentity identity;
-  identity.model_hash = setup_.plan.model_file ? setup_.plan.model_file->content_hash : "";
+  identity.model_hash = setup_.model_files.hash;
   identity.dataset_hash = setup_.data->fingerprint();
   identity.executed_precision = compiled_->parsed.compile_precision;
   identity.backend = setup_.manifest.hardware_type + " " + probe_->version;
@@ -55,7 +55,7 @@ Result<ReferenceRequest> EvaluationRun::make_reference_request() {
   ReferenceRequest request;
   request.plan = &setup_.plan;
   request.info = setup_.plan.model;
-  request.model_hash = setup_.plan.model_file ? setup_.plan.model_file->content_hash : "";
+  request.model_hash = setup_.model_files.hash;
   request.dataset = setup_.data.get();
   request.samples = setup_.samples;
   request.batch_size = pass_batch_size();
@@ -63,9 +63,9 @@ Result<ReferenceRequest> EvaluationRun::make_reference_request() {
   request.work_folder = setup_.folder / "reference";
   if (setup_.plan.reference) {
     request.info = *setup_.plan.reference;
-    ASSIGN_OR_RETURN(const ModelFile read,
-                     read_model(request.info.model_path, request.info.model_format));
-    request.model_hash = read.content_hash;
+    ASSIGN_OR_RETURN(const ModelFiles files,
+                     identify_model(request.info.model_path, request.info.model_format));
+    request.model_hash = files.hash;
     request.is_named_reference = true;
   }
   ASSIGN_OR_RETURN(request.manifest,
@@ -73,7 +73,7 @@ Result<ReferenceRequest> EvaluationRun::make_reference_request() {
   ASSIGN_OR_RETURN(request.library_hash, sha256_of_file(request.manifest.library_path()));
   request.backend_version = probe_->version;
   request.runtime_libraries = probe_->runtime_libraries;
-  if (request.manifest.hardware_type == setup_.manifest.hardware_type) return request;
+  if (request.manifest.folder == setup_.manifest.folder) return request;
   Status open_error;
   const PhaseResult<ProbeFacts> probed = probe_backend(session_, request.manifest, open_error);
   RETURN_IF_ERROR(open_error);
@@ -94,14 +94,16 @@ void EvaluationRun::run_reference() {
     record.end = {worker::Outcome::kFailed, request.status().to_string()};
     return finish(std::move(record));
   }
-  self_comparison_ = request->manifest.hardware_type == setup_.manifest.hardware_type &&
-                     request->model_hash == store_identity().model_hash;
+  PhaseResult<Reference> made = make_reference(session_, *request, *environment_->observer);
+  const std::string runtime = declared_runtime(compiled_->parsed.document.get());
+  const bool same_runtime = request->manifest.folder == setup_.manifest.folder ||
+                            (!runtime.empty() && made.value && runtime == made.value->runtime);
+  self_comparison_ = same_runtime && request->model_hash == store_identity().model_hash;
   if (self_comparison_) {
     notes_.emplace_back(
         "Self-comparison: hardware under test and reference are the same runtime. That they agree "
         "says nothing about the hardware.");
   }
-  PhaseResult<Reference> made = make_reference(session_, *request, *environment_->observer);
   if (made.value) {
     reference_store_ = made.value->store;
     if (made.value->executed_precision.empty()) {
@@ -151,7 +153,7 @@ void EvaluationRun::run_accuracy() {
     return skip("accuracy", "the data is generated: it has no labels");
   if (stopped() || !setup_.plan.workload.test_accuracy) return skip("accuracy", "not asked for");
   if (!compiled_) return skip("accuracy", "compile did not finish");
-  if (!setup_.metric || !has_labels(*setup_.data)) {
+  if (!setup_.metric || !has_truth(*setup_.data)) {
     return skip("accuracy", "the data has no labels or the model info names no metric");
   }
   begin("accuracy");
@@ -222,7 +224,7 @@ const Result<check::NumericReport>& EvaluationRun::comparison() {
 
 // What the error may come from: the precision executed in, and that of a model with an fp32 one.
 std::string EvaluationRun::precision_to_explain() const {
-  const std::string precision = declared_precision(compiled_->parsed);
+  std::string precision = declared_precision(compiled_->parsed);
   if (!setup_.plan.reference) return precision;
   return precision + "+" + setup_.plan.model.model_precision +
          (setup_.plan.model.is_quantized ? "+INT8" : "");

@@ -37,7 +37,7 @@ PerformanceRequest EvaluationRun::performance_request() const {
   request.session = session_;
   request.manifest = setup_.manifest;
   request.model = {configs_, compiled_->compile_result, compiled_->artifact_folder};
-  request.dataset = setup_.fake_data ? setup_.fake_data.get() : setup_.data.get();
+  request.dataset = &setup_.performance_data();
   request.usable_samples = setup_.fake_data ? setup_.fake_data->size() : setup_.samples;
   request.batch_axes = plan.model.batch_axes;
   request.batch_sizes = plan.batch_sizes;
@@ -82,6 +82,7 @@ void EvaluationRun::measure_performance() {
   const std::vector<MeasuredRow> rows = measure_rows(request, *environment_->observer);
   for (const MeasuredRow& row : rows) {
     records_.insert(records_.end(), row.records.begin(), row.records.end());
+    has_benchmark_ = has_benchmark_ || row.has_benchmark;
     if (row.phase.end.ok() && row.row.rounds.empty()) {
       skip("performance", "interrupted");
       continue;
@@ -102,6 +103,7 @@ void EvaluationRun::measure_performance() {
   note_in_journal("performance", key,
                   Json{{"rows", performance_json_.get()},
                        {"harness", harness_json_.get()},
+                       {"has_benchmark", has_benchmark_},
                        {"criterion", to_json(criteria_.back())}});
 }
 

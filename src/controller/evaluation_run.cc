@@ -10,6 +10,7 @@
 #include "base/file.h"
 #include "base/hash.h"
 #include "base/utf8.h"
+#include "controller/python_set_up.h"
 #include "controller/raw_record.h"
 #include "controller/run_folders.h"
 #include "controller/run_journal.h"
@@ -24,20 +25,35 @@ void append_all(std::vector<std::string>& to, const std::vector<std::string>& fr
   to.insert(to.end(), from.begin(), from.end());
 }
 
+// The files of a folder, not of those below it; one that cannot be copied is left out.
+void copy_files(const fs::path& from, const fs::path& to) {
+  std::error_code error;
+  for (fs::directory_iterator it(from, error), end; !error && it != end; it.increment(error)) {
+    std::error_code ignored;
+    if (!it->is_regular_file(ignored)) continue;
+    fs::copy_file(it->path(), to / it->path().filename(), fs::copy_options::overwrite_existing,
+                  ignored);
+  }
+}
+
 }  // namespace
 
 EvaluationRun::EvaluationRun(Setup setup, const RunEnvironment& environment)
     : setup_(std::move(setup)),
       environment_(&environment),
+      kept_(setup_.manifest),
       session_(session_settings(setup_.plan.request, environment)) {
   warnings_ = setup_.plan.warnings;
   notes_ = setup_.plan.notes;
-  if (setup_.manifest.worker_policy != host::WorkerPolicy::kPerPhase) {
+  session_.kept = &kept_;
+  session_.warnings = &warnings_;
+  if (setup_.manifest.worker_policy == host::WorkerPolicy::kPerRow) {
     warnings_.emplace_back(
-        "The backend's manifest asks for fewer workers; this run starts a new one for every phase "
-        "and every round of a row.");
+        "The backend's manifest asks for a worker per row; this run starts a new one for every "
+        "phase and every round of a row.");
   }
   numeric_json_ = stability_json_ = performance_json_ = raw_json_ = JsonValue(Json::array());
+  vendor_claim_json_ = JsonValue(Json::array());
 }
 
 void EvaluationRun::begin(const std::string& phase) {
@@ -60,9 +76,14 @@ void EvaluationRun::skip(const std::string& phase, const std::string& reason) {
 
 Status EvaluationRun::prepare() {
   remove_stale_staging(environment_->installation.cache);
-  session_.log_folder = staging_folder(environment_->installation.cache, ::getpid());
+  for (const char* part : {"", "reference"}) {
+    remove_stale_partials(environment_->installation.cache / part);
+  }
+  staging_ = session_.log_folder = staging_folder(environment_->installation.cache, ::getpid());
+  session_.scratch = staging_ / "scratch";
   RETURN_IF_ERROR(check_writable_folder(session_.log_folder, 0));
-  const Result<std::string> hash = sha256_of_file(setup_.manifest.library_path());
+  RETURN_IF_ERROR(prepare_python());
+  const Result<std::string> hash = backend_hash(setup_.manifest, python_ ? &*python_ : nullptr);
   if (hash.ok()) library_hash_ = *hash;
   ASSIGN_OR_RETURN(
       DeviceLock device,
@@ -81,7 +102,16 @@ Status EvaluationRun::prepare() {
   begin("profile");
   const std::string bare = JsonValue(workload::configs_json(setup_.plan, Json::object())).dump();
   PhaseResult<std::string> asked = ask_profile(session_, setup_.manifest, bare);
-  ASSIGN_OR_RETURN(profile_, read_profile(asked.value.value_or(""), setup_.manifest));
+  Result<workload::InteractProfile> profile =
+      read_profile(asked.value.value_or(""), setup_.manifest);
+  if (!profile.ok() && !asked.value.value_or("").empty()) {
+    // What the backend's code said is its phase's failure; what its folder holds is bad input.
+    if (asked.record.end.ok()) {
+      asked.record.end = {worker::Outcome::kFailed, profile.status().to_string()};
+    }
+    profile = read_profile("", setup_.manifest);
+  }
+  ASSIGN_OR_RETURN(profile_, std::move(profile));
   append_all(warnings_, profile_.warnings);
   ASSIGN_OR_RETURN(answers_, workload::resolve_answers(profile_, {setup_.plan.request.set_options,
                                                                   setup_.plan.request.answers_file,
@@ -94,21 +124,29 @@ Status EvaluationRun::prepare() {
 }
 
 void EvaluationRun::discard() {
+  kept_.close(&warnings_);
   std::error_code ignored;
-  fs::remove_all(session_.log_folder, ignored);
+  fs::remove_all(staging_, ignored);
 }
 
 Status EvaluationRun::execute() {
-  const fs::path staged_logs = std::exchange(session_.log_folder, setup_.folder / "logs");
+  const Status done = run_phases();
+  close_worker();
+  return done;
+}
+
+Status EvaluationRun::run_phases() {
+  session_.log_folder = setup_.folder / "logs";
+  for (const char* part : {"", "logs", "outputs", "raw"}) {
+    remove_stale_partials(setup_.folder / part);
+  }
   for (const char* part : {"logs", "outputs"}) {
     RETURN_IF_ERROR(check_writable_folder(setup_.folder / part, 0));
   }
   if (setup_.plan.request.keep_raw) {
     RETURN_IF_ERROR(check_writable_folder(setup_.folder / "raw", 0));
   }
-  std::error_code ignored;
-  fs::copy(staged_logs, session_.log_folder, fs::copy_options::overwrite_existing, ignored);
-  fs::remove_all(staged_logs, ignored);
+  copy_files(staging_, session_.log_folder);
   ASSIGN_OR_RETURN(Journal journal,
                    Journal::open(setup_.folder / "journal.jsonl", setup_.plan.request.resume));
   journal_.emplace(std::move(journal));
@@ -120,6 +158,7 @@ Status EvaluationRun::execute() {
     run_numeric();
     run_stability_matrix();
     run_performance();
+    run_vendor_claim();
   }
   return setup_.plan.request.keep_raw ? keep_raw() : ok_status();
 }
@@ -146,10 +185,9 @@ void EvaluationRun::run_pre_optimize() {
     fs::remove(setup_.folder / "pre_optimized", ignored);
   }
   finish(std::move(changed.record));
-  if (!setup_.plan.model_file) return;
-  const Result<ModelFile> again =
-      read_model(setup_.plan.model_file->path, setup_.plan.model_file->format);
-  if (!again.ok() || again->content_hash != setup_.plan.model_file->content_hash) {
+  const workload::ModelInfo& info = setup_.plan.model;
+  const Result<ModelFiles> again = identify_model(info.model_path, info.model_format);
+  if (!again.ok() || again->hash != setup_.model_files.hash) {
     warnings_.emplace_back("The model's own file changed while pre_optimize ran.");
   }
 }
@@ -172,7 +210,7 @@ void EvaluationRun::run_compile() {
   PhaseResult<Compiled> compiled =
       compile_model(session_, setup_.manifest, compile_request(), *environment_->observer);
   if (compiled.value) {
-    if (compiled.record.end.ok()) {
+    if (compiled.record.end.ok() && !compiled.value->lives_in_process()) {
       note_in_journal("compile", key, compiled_journal_json(*compiled.value, compiled.record));
     }
     take_compiled(std::move(*compiled.value), compiled.record);

@@ -15,7 +15,9 @@
 #include "controller/evaluation.h"
 #include "controller/inference_pass.h"
 #include "controller/journal.h"
+#include "controller/kept_worker.h"
 #include "controller/performance.h"
+#include "controller/python_environment.h"
 #include "controller/records.h"
 #include "controller/reference.h"
 #include "controller/run.h"
@@ -24,6 +26,7 @@
 #include "dataset/dataset.h"
 #include "host/manifest.h"
 #include "model/model.h"
+#include "model/model_files.h"
 #include "workload/plan.h"
 
 namespace assay::controller {
@@ -31,12 +34,15 @@ namespace assay::controller {
 // All that was decided before the first worker starts.
 struct Setup {
   workload::Plan plan;
+  ModelFiles model_files;                       // of the model under test
   host::Manifest manifest;                      // of the backend under test
   std::unique_ptr<dataset::Dataset> data;       // for accuracy and numerics
   std::unique_ptr<dataset::Dataset> fake_data;  // for performance, when that is asked for; or null
   std::uint64_t samples = 0;                    // of `data` that are used
   std::optional<MetricSpec> metric;
   std::filesystem::path folder;  // of the run
+
+  const dataset::Dataset& performance_data() const { return fake_data ? *fake_data : *data; }
 };
 
 // One evaluation, phase by phase. A phase that fails costs itself and what needs its result; the
@@ -52,7 +58,8 @@ class EvaluationRun {
   // After prepare() failed: removes the logs that its workers left in the cache.
   void discard();
 
-  // The phases that write. kInternal only: what a backend does is in the result.
+  // The phases that write, and the end of a worker that they shared. kInternal only: what a backend
+  // does is in the result.
   Status execute();
 
   // result.json without General Perf's keys.
@@ -75,6 +82,14 @@ class EvaluationRun {
   bool resume_performance(const std::string& key);
   bool resume_stability(const std::string& key);
   void note_in_journal(const std::string& step, const std::string& key, const Json& result);
+
+  Status run_phases();
+  Status prepare_python();
+  void close_worker();
+  void take_facts();
+  void run_vendor_claim();
+  Status claim_of(Session& session, std::int64_t batch_size);
+  Json python_provenance() const;
 
   void run_pre_optimize();
   void run_compile();
@@ -117,7 +132,10 @@ class EvaluationRun {
 
   Setup setup_;
   const RunEnvironment* environment_;  // outlives the run
+  KeptWorker kept_;
   SessionSettings session_;
+  std::optional<PythonEnvironment> python_;  // of a Python backend
+  std::filesystem::path staging_;            // in the cache: logs at first, where workers run
   std::optional<DeviceLock> device_;
   std::optional<Journal> journal_;
   std::string library_hash_;
@@ -148,6 +166,9 @@ class EvaluationRun {
   JsonValue pipeline_json_;
   JsonValue stability_json_;
   JsonValue performance_json_;
+  bool has_benchmark_ = false;  // the backend has figures of its own
+  JsonValue vendor_claim_json_;
+  std::vector<std::string> backend_notes_;  // what the backend says of its own work
   JsonValue harness_json_;
   JsonValue raw_json_;
 };

@@ -14,6 +14,7 @@ StabilityRequest EvaluationRun::stability_request() {
   request.manifest = setup_.manifest;
   request.model = {configs_, compiled_->compile_result, compiled_->artifact_folder};
   request.compile = compile_request();
+  request.lives_in_process = compiled_->lives_in_process();
   request.dataset = setup_.data.get();
   request.samples = setup_.samples;
   request.batch_axes = setup_.plan.model.batch_axes;

@@ -91,6 +91,7 @@ Result<Installation> find_installation(const fs::path& executable) {
   found.own_backends = backend_folders(host::own_backend_paths(program_folder), found.root);
   found.fetch_script = found.root / "tools" / "fetch" / "fetch.py";
   found.worker = worker_program(executable);
+  found.python = found.root / "python";
   found.cache = cache_folder();
   return found;
 }

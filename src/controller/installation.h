@@ -17,7 +17,9 @@ struct Installation {
   std::vector<std::filesystem::path>
       own_backends;                    // those of them that ASSAY_BACKENDS did not name
   std::filesystem::path fetch_script;  // tools/fetch/fetch.py
-  std::filesystem::path worker;        // the worker's executable
+  std::filesystem::path worker;        // the worker's executable; beside it what a Python backend
+                                       // needs: libassay_worker.so, libassay_python_backend.so
+  std::filesystem::path python;        // holds the package assay_host
   std::filesystem::path cache;         // the user's: downloads, fetched models and data, references
 };
 

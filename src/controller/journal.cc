@@ -11,6 +11,7 @@
 
 #include "base/file.h"
 #include "base/hash.h"
+#include "base/json_parse.h"
 #include "controller/typed_object.h"
 
 namespace assay::controller {
@@ -32,7 +33,9 @@ Result<Journal> Journal::open(const std::filesystem::path& path, bool resume) {
     if (!text.ok() && text.status().code() != StatusCode::kNotFound) return text.status();
     std::istringstream lines(text.ok() ? *text : "");
     for (std::string line; std::getline(lines, line);) {
-      const Json entry = Json::parse(line, nullptr, /*allow_exceptions=*/false);
+      const Result<Json> parsed = parse_json(line);
+      if (!parsed.ok()) continue;
+      const Json& entry = *parsed;
       const TypedObject members(entry, "a line of the journal");
       const Result<std::string> step = members.text("step");
       const Result<std::string> key = members.text("key");

@@ -36,6 +36,7 @@ struct Round {
   std::int64_t instance_wait_ns = 0;
   std::int64_t conversion_ns = 0;
   std::uint64_t calls = 0;
+  std::optional<InterpreterLock> interpreter_lock;
   std::int64_t load_ns = 0;
 };
 
@@ -151,6 +152,7 @@ Status RowMeasurer::fill_inputs(Session& session, Round& round, int number) {
   loaded_batch_size_ = loaded.batch_size;
   round.load_ns = loaded.load_ns;
   round.any_number_of_calls = loaded.any_number_of_calls;
+  row_.has_benchmark = loaded.has_benchmark;
   const InputPool pool{.dataset = request_->dataset,
                        .usable_samples = request_->usable_samples,
                        .batch_axes = request_->batch_axes,
@@ -239,6 +241,12 @@ Status RowMeasurer::read_answer(Session& session, const Json& answer, Round& rou
   ASSIGN_OR_RETURN(const std::int64_t output_ns, conversion.integer("output_ns"));
   round.conversion_ns = input_ns + output_ns;
   ASSIGN_OR_RETURN(round.calls, conversion.count("calls"));
+  if (members.has("interpreter_lock")) {
+    ASSIGN_OR_RETURN(const TypedObject lock, members.object("interpreter_lock"));
+    round.interpreter_lock.emplace();
+    ASSIGN_OR_RETURN(round.interpreter_lock->calls, lock.count("calls"));
+    ASSIGN_OR_RETURN(round.interpreter_lock->wait_ns, lock.integer("wait_ns"));
+  }
   return compare_kept(session, members);
 }
 
@@ -298,6 +306,11 @@ MeasuredRow RowMeasurer::finish() {
     row_.instance_wait_ns += round.instance_wait_ns;
     row_.conversion_ns += round.conversion_ns;
     row_.calls += round.calls;
+    if (round.interpreter_lock) {
+      if (!row_.interpreter_lock) row_.interpreter_lock.emplace();
+      row_.interpreter_lock->calls += round.interpreter_lock->calls;
+      row_.interpreter_lock->wait_ns += round.interpreter_lock->wait_ns;
+    }
     row_.load_ns += round.load_ns;
     row_.warmup_ns += round.unique.record.warmup.duration_ns;
     row_.window_ns += round.unique.record.window_ns();

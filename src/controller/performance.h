@@ -44,10 +44,17 @@ struct PerformanceRequest {
   double harness_overhead_ns = 0;
 };
 
+// Calls into an interpreter, and how long they waited for its lock.
+struct InterpreterLock {
+  std::uint64_t calls = 0;
+  std::int64_t wait_ns = 0;
+};
+
 // One row, with all that result.json says about it.
 struct MeasuredRow {
   std::int64_t asked_batch_size = 1;
   std::vector<TensorSpec> inputs;  // at the loaded batch size
+  bool has_benchmark = false;      // the backend has figures of its own
   loadgen::PerformanceRow row;
   std::optional<check::MatchResult> match;     // none: nothing to compare with
   std::optional<loadgen::RepeatCheck> repeat;  // none: not measured
@@ -56,6 +63,7 @@ struct MeasuredRow {
   std::int64_t instance_wait_ns = 0;      // over all calls
   std::int64_t conversion_ns = 0;         // over all calls
   std::uint64_t calls = 0;                // all, with warm-up: what the two above are over
+  std::optional<InterpreterLock> interpreter_lock;  // of a backend that has one
   // Where the time of all rounds went, apart from starting workers and filling inputs.
   std::int64_t load_ns = 0;
   std::int64_t warmup_ns = 0;

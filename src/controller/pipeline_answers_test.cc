@@ -1,7 +1,12 @@
 #include "controller/pipeline_answers.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <string>
 
 #include "base/testing.h"
 #include "check/output_store.h"
@@ -41,8 +46,10 @@ class PipelineAnswers : public ::testing::Test {
     fs::remove(tested_);
   }
 
-  fs::path reference_ = fs::path(::testing::TempDir()) / "pipeline_reference.outputs";
-  fs::path tested_ = fs::path(::testing::TempDir()) / "pipeline_tested.outputs";
+  // Tests of one fixture run side by side, as processes.
+  std::string name_ = fmt::format("pipeline_answers-{}", ::getpid());
+  fs::path reference_ = fs::path(::testing::TempDir()) / (name_ + ".reference");
+  fs::path tested_ = fs::path(::testing::TempDir()) / (name_ + ".tested");
 };
 
 TEST_F(PipelineAnswers, FloatingOutputsOfTheSamplesAskedFor) {

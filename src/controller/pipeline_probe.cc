@@ -140,9 +140,9 @@ Status Probe::try_inputs(Session& session, const std::vector<check::InputHypothe
   if (hypotheses.empty()) return ok_status();
   const ChangedSamples changed(*request_->reference.dataset, samples_, hypotheses);
   PassRequest pass;
-  std::string executed;
+  Reference ignored;
   ASSIGN_OR_RETURN(pass.model,
-                   compile_reference(session, request_->reference, {}, *observer_, executed));
+                   compile_reference(session, request_->reference, {}, *observer_, ignored));
   pass.dataset = &changed;
   pass.samples = changed.size();
   pass.batch_size = batch_size();

@@ -64,7 +64,17 @@ Json phase_json(const PhaseRecord& record) {
             {"peak_rss_bytes", record.peak_rss_bytes ? Json(*record.peak_rss_bytes) : Json()},
             {"cached", record.cached}};
   if (record.batch_size) json["batch_size"] = *record.batch_size;
+  if (!record.end.stack.empty()) json["stack"] = record.end.stack;
   return json;
+}
+
+// Where an answer came from; what there is instead of one.
+std::string_view source_of(const workload::Answers& answers, const std::string& question) {
+  if (const workload::Answer* answer = find_answer(answers, question)) {
+    return workload::name_of(answer->source);
+  }
+  const bool skipped = std::ranges::find(answers.skipped, question) != answers.skipped.end();
+  return skipped ? "not asked" : "none";
 }
 
 Json questions_json(const workload::InteractProfile& profile, const workload::Answers& answers) {
@@ -75,7 +85,7 @@ Json questions_json(const workload::InteractProfile& profile, const workload::An
                     {"note", question.note},
                     {"type", type_name(question.type)},
                     {"answer", answer == nullptr ? Json() : *answer->value},
-                    {"source", answer == nullptr ? "none" : workload::name_of(answer->source)}});
+                    {"source", source_of(answers, question.name)}});
   }
   return list;
 }
@@ -148,6 +158,10 @@ Json row_json(const MeasuredRow& row, const RowFacts& facts) {
   json["controller_window_ns"] = row.controller_window_ns;
   json["conversion_ns_mean"] = mean_of(row.conversion_ns, row.calls);
   json["instance_wait_ns_mean"] = mean_of(row.instance_wait_ns, row.calls);
+  if (row.interpreter_lock) {
+    json["interpreter_lock_wait_ns_mean"] =
+        mean_of(row.interpreter_lock->wait_ns, row.interpreter_lock->calls);
+  }
   json["time"] = {{"load_ns", row.load_ns},
                   {"warmup_ns", row.warmup_ns},
                   {"window_ns", row.window_ns},

@@ -19,7 +19,7 @@ namespace fs = std::filesystem;
 namespace {
 
 // Bumped when what is kept in a reference, or how it is made, changes.
-constexpr const char* kReferenceVersion = "3";
+constexpr const char* kReferenceVersion = "4";
 
 check::StoreIdentity identity_of(const ReferenceRequest& request) {
   check::StoreIdentity identity;
@@ -70,7 +70,7 @@ Status check_reference_precision(const workload::ModelInfo& info, bool is_named_
 
 Result<CompiledModel> compile_reference(Session& session, const ReferenceRequest& request,
                                         const std::vector<std::string>& options,
-                                        RunObserver& observer, std::string& executed) {
+                                        RunObserver& observer, Reference& reference) {
   ASSIGN_OR_RETURN(const JsonValue answers, reference_answers(request.manifest, options));
   workload::Plan plan = *request.plan;
   plan.model = request.info;
@@ -79,8 +79,10 @@ Result<CompiledModel> compile_reference(Session& session, const ReferenceRequest
   RETURN_IF_ERROR(compile_in_session(session, request.manifest,
                                      {.configs = configs, .artifact_folder = request.work_folder},
                                      observer, compiled));
-  executed = declared_execution(compiled.parsed.document.get());
-  RETURN_IF_ERROR(check_reference_precision(request.info, request.is_named_reference, executed));
+  reference.executed_precision = declared_execution(compiled.parsed.document.get());
+  reference.runtime = declared_runtime(compiled.parsed.document.get());
+  RETURN_IF_ERROR(check_reference_precision(request.info, request.is_named_reference,
+                                            reference.executed_precision));
   return CompiledModel{configs, compiled.compile_result, request.work_folder};
 }
 
@@ -92,28 +94,31 @@ PhaseResult<Reference> make_reference(const SessionSettings& settings,
   const std::string key = reference_key(request);
   Reference reference;
   reference.store = request.cache / (key + ".outputs");
-  const fs::path note = request.cache / (key + ".precision");
+  const fs::path precision_note = request.cache / (key + ".precision");
+  const fs::path runtime_note = request.cache / (key + ".runtime");
   const auto fail = [&](const Status& status) {
     result.record.end = {worker::Outcome::kFailed, status.to_string()};
     result.record.wall_ns = now_ns() - start_ns;
     return result;
   };
-  if (const Status writable = check_writable_folder(request.cache, 0); !writable.ok()) {
-    return fail(writable);
-  }
-  if (const Result<std::string> precision = read_file(note);
+  if (const Result<std::string> precision = read_file(precision_note);
       precision.ok() && usable(reference.store, request)) {
     reference.executed_precision = *precision;
+    if (Result<std::string> runtime = read_file(runtime_note); runtime.ok()) {
+      reference.runtime = *std::move(runtime);
+    }
     result.record.cached = true;
     result.record.wall_ns = now_ns() - start_ns;
     result.value = std::move(reference);
     return result;
   }
+  if (const Status writable = check_writable_folder(request.cache, 0); !writable.ok()) {
+    return fail(writable);
+  }
   result.record =
       run_in_session(settings, request.manifest, "reference", [&](Session& session) -> Status {
         PassRequest pass;
-        ASSIGN_OR_RETURN(pass.model, compile_reference(session, request, {}, observer,
-                                                       reference.executed_precision));
+        ASSIGN_OR_RETURN(pass.model, compile_reference(session, request, {}, observer, reference));
         pass.dataset = request.dataset;
         pass.samples = request.samples;
         pass.batch_size = request.batch_size;
@@ -122,7 +127,8 @@ PhaseResult<Reference> make_reference(const SessionSettings& settings,
         pass.identity = identity_of(request);
         const Result<PassResult> passed = run_inference_pass(session, pass, observer);
         if (!passed.ok()) return passed.status();
-        RETURN_IF_ERROR(write_file_atomic(note, reference.executed_precision));
+        RETURN_IF_ERROR(write_file_atomic(runtime_note, reference.runtime));
+        RETURN_IF_ERROR(write_file_atomic(precision_note, reference.executed_precision));
         result.value = std::move(reference);
         return ok_status();
       });

@@ -40,7 +40,9 @@ struct ReferenceRequest {
 
 struct Reference {
   std::filesystem::path store;
-  std::string executed_precision;  // as the CPU backend declares it, from its profile; "" unknown
+  // As the CPU backend declares them; "" unknown. The precision is from a profile.
+  std::string executed_precision;
+  std::string runtime;
 };
 
 // kFailedPrecondition when a reference that has to be fp32 executed in less: one that is named as a
@@ -58,11 +60,11 @@ Result<JsonValue> reference_answers(const host::Manifest& manifest,
                                     const std::vector<std::string>& options);
 
 // Compiles the reference in a worker that has the CPU backend open, into the request's work folder,
-// which the caller removes. `options` as for reference_answers, `executed` as declared_execution
-// says. Errors of the backend, and of check_reference_precision.
+// which the caller removes. `options` as for reference_answers. `reference` gets what the backend
+// declares. Errors of the backend, and of check_reference_precision.
 Result<CompiledModel> compile_reference(Session& session, const ReferenceRequest& request,
                                         const std::vector<std::string>& options,
-                                        RunObserver& observer, std::string& executed);
+                                        RunObserver& observer, Reference& reference);
 
 PhaseResult<Reference> make_reference(const SessionSettings& settings,
                                       const ReferenceRequest& request, RunObserver& observer);

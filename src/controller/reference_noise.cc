@@ -111,9 +111,9 @@ Result<fs::path> NoiseMeasurement::outputs_of(const Variant& variant) {
   const PhaseRecord record = run_in_session(
       *settings_, reference.manifest, "noise-floor", [&](Session& session) -> Status {
         PassRequest pass;
-        std::string executed;
+        Reference ignored;
         ASSIGN_OR_RETURN(pass.model, compile_reference(session, reference, variant.options,
-                                                       *observer_, executed));
+                                                       *observer_, ignored));
         pass.dataset = variant.dataset == nullptr ? chosen_.get() : variant.dataset;
         pass.samples = samples_;
         pass.batch_size = variant.batch_size;

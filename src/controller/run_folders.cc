@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <charconv>
 #include <string>
+#include <string_view>
 #include <system_error>
 
 #include "base/file.h"
@@ -18,13 +19,26 @@ namespace {
 
 constexpr std::string_view kPrefix = "run-";
 
-// The process that a staging folder belongs to; 0 when it is none.
-pid_t owner_of(const std::string& name) {
-  if (!name.starts_with(kPrefix)) return 0;
+// 0 for what is no number of a process.
+pid_t pid_of(std::string_view digits) {
   pid_t pid = 0;
-  const char* end = name.data() + name.size();
-  const auto [stop, error] = std::from_chars(name.data() + kPrefix.size(), end, pid);
+  const char* end = digits.data() + digits.size();
+  const auto [stop, error] = std::from_chars(digits.data(), end, pid);
   return error == std::errc() && stop == end && pid > 0 ? pid : 0;
+}
+
+// The process that a staging folder belongs to; 0 when it is none.
+pid_t owner_of(std::string_view name) {
+  return name.starts_with(kPrefix) ? pid_of(name.substr(kPrefix.size())) : 0;
+}
+
+// The process that began to write a file and has not finished it; 0 for any other name.
+pid_t writer_of(std::string_view name) {
+  constexpr std::string_view kPartial = ".partial-";
+  constexpr std::string_view kProbe = ".probe-";
+  if (name.starts_with(kProbe)) return pid_of(name.substr(kProbe.size()));
+  const std::size_t partial = name.rfind(kPartial);
+  return partial == std::string_view::npos ? 0 : pid_of(name.substr(partial + kPartial.size()));
 }
 
 bool is_gone(pid_t pid) { return ::kill(pid, 0) != 0 && errno == ESRCH; }
@@ -44,6 +58,16 @@ void remove_stale_staging(const fs::path& cache) {
     if (owner != 0 && is_gone(owner)) stale.push_back(it->path());
   }
   for (const fs::path& folder : stale) fs::remove_all(folder, error);
+}
+
+void remove_stale_partials(const fs::path& folder) {
+  std::error_code error;
+  std::vector<fs::path> stale;
+  for (fs::directory_iterator it(folder, error), end; !error && it != end; it.increment(error)) {
+    const pid_t owner = writer_of(it->path().filename().string());
+    if (owner != 0 && is_gone(owner)) stale.push_back(it->path());
+  }
+  for (const fs::path& file : stale) fs::remove(file, error);
 }
 
 FolderGuard::FolderGuard(const fs::path& output)

@@ -16,6 +16,10 @@ std::filesystem::path staging_folder(const std::filesystem::path& cache, pid_t p
 // Removes staging folders of processes that are gone; what cannot be removed stays.
 void remove_stale_staging(const std::filesystem::path& cache);
 
+// Removes what processes that are gone left unfinished in a folder, not in those below it: files
+// that were to be renamed, and those that tried whether one can be written.
+void remove_stale_partials(const std::filesystem::path& folder);
+
 // Removes, when it goes, the folders of an output that were not there before and hold nothing:
 // a run that is refused leaves no trace.
 class FolderGuard {

@@ -46,6 +46,26 @@ TEST_F(RunFolders, StagingOfProcessesThatAreGoneIsRemoved) {
   remove_stale_staging(root_ / "there is none");
 }
 
+TEST_F(RunFolders, OnlyWhatAProcessThatIsGoneLeftUnfinishedIsRemoved) {
+  fs::create_directories(root_ / "below");
+  const std::string gone = std::to_string(gone_process());
+  const std::string alive = std::to_string(::getpid());
+  for (const std::string& name :
+       {"result.json.partial-" + gone, ".probe-" + gone, "result.json.partial-" + alive,
+        ".probe-" + alive, "x.partial-" + gone + "a", std::string("result.json")}) {
+    std::ofstream(root_ / name) << "text";
+  }
+  std::ofstream(root_ / "below" / (".probe-" + gone)) << "text";
+  remove_stale_partials(root_);
+  EXPECT_FALSE(fs::exists(root_ / ("result.json.partial-" + gone)));
+  EXPECT_FALSE(fs::exists(root_ / (".probe-" + gone)));
+  EXPECT_TRUE(fs::exists(root_ / ("result.json.partial-" + alive)));
+  EXPECT_TRUE(fs::exists(root_ / (".probe-" + alive)));
+  EXPECT_TRUE(fs::exists(root_ / ("x.partial-" + gone + "a")));
+  EXPECT_TRUE(fs::exists(root_ / "result.json"));
+  EXPECT_TRUE(fs::exists(root_ / "below" / (".probe-" + gone)));
+}
+
 TEST_F(RunFolders, GuardRemovesTheParentsThatWereNotThere) {
   const fs::path output = root_ / "results" / "task" / "CPU" / "now";
   fs::create_directories(root_ / "results");

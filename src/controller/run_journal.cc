@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "base/json_parse.h"
 #include "controller/typed_object.h"
 
 namespace assay::controller {
@@ -30,7 +31,7 @@ Result<Compiled> compiled_from_journal(const Json& entry, const std::string& har
   if (members.has("best_batch_sizes")) {
     ASSIGN_OR_RETURN(compiled.best_batch_sizes, members.integers("best_batch_sizes"));
   }
-  const Json returned = Json::parse(compiled.compile_result, nullptr, /*allow_exceptions=*/false);
+  ASSIGN_OR_RETURN(const Json returned, parse_json(compiled.compile_result));
   ASSIGN_OR_RETURN(compiled.parsed, workload::compile_result_from_backend(returned, hardware_type));
   compiled.artifact_folder = folder;
   ASSIGN_OR_RETURN(compiled.files, list_artifact(folder));

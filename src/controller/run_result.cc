@@ -22,7 +22,11 @@ Json texts(const std::vector<std::string>& list) {
 }
 
 // What was done, whatever the manifest declares.
-constexpr const char* kWorkerPolicy = "a worker per phase, and per round of a row";
+constexpr const char* kPerPhase = "a worker per phase, and per round of a row";
+constexpr const char* kPerRun =
+    "one worker for all phases of this backend, and another one after a phase that failed; the "
+    "peak memory of a phase is what the worker held at most while it lasted, what earlier phases "
+    "left there included";
 constexpr const char* kTimedRegion =
     "from host buffers in to host buffers out; conversion between data types at the boundary is "
     "inside and shown apart";
@@ -65,7 +69,7 @@ Json EvaluationRun::result(std::int64_t wall_ns, const std::string& started_utc)
               {"pipeline", pipeline_json_.get()},
               {"stability", stability_json_.get()},
               {"performance", performance_json_.get()},
-              {"vendor_claim", Json::array()},
+              {"vendor_claim", vendor_claim_json_.get()},
               {"harness", harness_json_.get()},
               {"provenance", provenance()},
               {"reproduce", reproduce_json()},
@@ -99,34 +103,39 @@ Json EvaluationRun::provenance() const {
                  {"git_commit", build_info().git_commit},
                  {"compiler", build_info().compiler},
                  {"build_type", build_info().build_type}};
-  return Json{{"model", model_provenance()},
-              {"dataset", dataset_provenance()},
-              {"artifact", compiled_ ? Json{{"sha256", compiled_->artifact_hash},
-                                            {"files", compiled_->files.size()}}
-                                     : Json()},
-              {"backend", backend_provenance()},
-              {"reference", reference_json_.get()},
-              {"host", report::host_facts()},
-              {"toolchain", toolchain},
-              {"seeds", {{"run", setup_.plan.request.seed}}},
-              {"worker_policy", kWorkerPolicy},
-              {"timed_region", kTimedRegion},
-              {"clock", "CLOCK_MONOTONIC"}};
+  return Json{
+      {"model", model_provenance()},
+      {"dataset", dataset_provenance()},
+      {"artifact",
+       compiled_ ? Json{{"sha256", compiled_->artifact_hash}, {"files", compiled_->files.size()}}
+                 : Json()},
+      {"backend", backend_provenance()},
+      {"reference", reference_json_.get()},
+      {"host", report::host_facts()},
+      {"toolchain", toolchain},
+      {"seeds", {{"run", setup_.plan.request.seed}}},
+      {"worker_policy",
+       setup_.manifest.worker_policy == host::WorkerPolicy::kPerRun ? kPerRun : kPerPhase},
+      {"worker_limits",
+       {{"memory_bytes",
+         session_.memory_limit_bytes > 0 ? Json(session_.memory_limit_bytes) : Json()},
+        {"cpu_ns_per_phase", session_.cpu_limit_ns > 0 ? Json(session_.cpu_limit_ns) : Json()}}},
+      {"timed_region", kTimedRegion},
+      {"clock", "CLOCK_MONOTONIC"}};
 }
 
 Json EvaluationRun::model_provenance() const {
   const workload::ModelInfo& info = setup_.plan.model;
   Json json{{"name", info.name},
             {"path", info.model_path.string()},
-            {"sha256", nullptr},
+            {"sha256", setup_.model_files.hash},
+            {"size_bytes", setup_.model_files.size_bytes},
             {"format", info.model_format},
             {"framework", info.framework},
             {"framework_version", info.framework_version},
             {"declared_precision", info.model_precision},
             {"weights", info.weights.empty() ? "trained" : info.weights}};
   if (setup_.plan.model_file) {
-    json["sha256"] = setup_.plan.model_file->content_hash;
-    json["size_bytes"] = setup_.plan.model_file->size_bytes;
     json["producer"] = setup_.plan.model_file->producer;
     json["ir_version"] = setup_.plan.model_file->ir_version;
     for (const Opset& opset : setup_.plan.model_file->opsets) {
@@ -147,11 +156,14 @@ Json EvaluationRun::dataset_provenance() const {
 
 Json EvaluationRun::backend_provenance() const {
   Json json{{"name", setup_.manifest.hardware_type},
+            {"language", host::name_of(setup_.manifest.language)},
             {"version", probe_ ? Json(probe_->version) : Json()},
-            {"library", setup_.manifest.library},
-            {"library_sha256", library_hash_},
+            {python_ ? "folder_sha256" : "library_sha256", library_hash_},
             {"boundary_version", probe_ ? Json(probe_->interface_version) : Json()},
             {"devices", probe_ ? texts(probe_->devices) : Json::array()}};
+  if (!python_) json["library"] = setup_.manifest.library;
+  if (python_) json["python"] = python_provenance();
+  if (!backend_notes_.empty()) json["notes"] = backend_notes_;
   if (pass_) {
     json["conversions"] = Json::parse(pass_->conversions, nullptr, false);
     json["accuracy_pass"] = {{"batch_size", pass_->loaded_batch_size},

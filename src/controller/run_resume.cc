@@ -36,13 +36,9 @@ Result<Criterion> criterion_from_journal(const TypedObject& entry) {
 // everything that the backend is told of it.
 std::string EvaluationRun::step_key(const std::vector<std::string>& more) const {
   std::vector<std::string> parts = {
-      build_info().version,
-      build_info().git_commit,
-      library_hash_,
-      probe_->version,
-      probe_->runtime_libraries,
-      configs_,
-      setup_.plan.model_file ? setup_.plan.model_file->content_hash : ""};
+      build_info().version,   build_info().git_commit,   library_hash_,
+      probe_->version,        probe_->runtime_libraries, configs_,
+      setup_.model_files.hash};
   parts.insert(parts.end(), more.begin(), more.end());
   return key_of(parts);
 }
@@ -56,7 +52,7 @@ std::vector<std::string> EvaluationRun::calibration_key() const {
 // Not what only decides whether and how a run is made or judged: --resume, --strict, --timeout.
 std::string EvaluationRun::performance_key() const {
   const workload::Plan& plan = setup_.plan;
-  const dataset::Dataset& data = setup_.fake_data ? *setup_.fake_data : *setup_.data;
+  const dataset::Dataset& data = setup_.performance_data();
   return step_key({compiled_->artifact_hash, fmt::format("{}", fmt::join(plan.batch_sizes, ",")),
                    std::to_string(plan.rounds), std::to_string(plan.request.seed),
                    data.fingerprint(), std::to_string(setup_.samples),
@@ -111,7 +107,11 @@ bool EvaluationRun::resume_performance(const std::string& key) {
   const TypedObject members(entry, "the journal's entry of performance");
   const Result<std::vector<TypedObject>> rows = members.list("rows");
   const Result<Criterion> criterion = criterion_from_journal(members);
-  if (!rows.ok() || !criterion.ok() || !entry.contains("harness")) return false;
+  const Result<bool> has_benchmark = members.flag("has_benchmark");
+  if (!rows.ok() || !criterion.ok() || !has_benchmark.ok() || !entry.contains("harness")) {
+    return false;
+  }
+  has_benchmark_ = *has_benchmark;
   std::vector<PhaseRecord> records;
   for (const TypedObject& row : *rows) {
     const Result<std::int64_t> batch_size = row.integer("asked_batch_size");

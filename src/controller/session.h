@@ -10,6 +10,7 @@
 
 #include "base/json.h"
 #include "base/result.h"
+#include "controller/python_worker.h"
 #include "host/backend.h"
 #include "tensor/tensor.h"
 #include "worker/client.h"
@@ -17,6 +18,8 @@
 #include "worker/shared_memory.h"
 
 namespace assay::controller {
+
+class KeptWorker;
 
 // How workers of a run are started and watched.
 struct SessionSettings {
@@ -26,6 +29,16 @@ struct SessionSettings {
   std::optional<std::chrono::milliseconds>
       timeout;  // of every call; none: each has its own default
   std::int64_t memory_limit_bytes = 0;
+  std::int64_t cpu_limit_ns = 0;  // of a worker in one phase; 0: any
+  // Where workers work and put their temporary files; who owns the settings removes it. Empty:
+  // where we are.
+  std::filesystem::path scratch;
+  std::vector<std::string>* warnings = nullptr;  // of the run, which outlives all sessions; or null
+  // The interpreter that is the worker of a backend in Python; none: there is no such backend.
+  std::optional<PythonWorker> python;
+  // Where a backend that asks for one worker per run finds it; null: every session has its own.
+  // Outlives all sessions.
+  KeptWorker* kept = nullptr;
 };
 
 // A compiled model, wherever it will be loaded.
@@ -41,16 +54,20 @@ struct LoadedModel {
   std::int64_t load_ns = 0;
   bool any_number_of_calls = false;
   bool qs_mode_supported = false;
+  bool has_benchmark = false;
   std::vector<TensorSpec> inputs;   // as the backend declares them; free dimensions are -1
   std::vector<TensorSpec> outputs;  // as the caller gets them; free dimensions are -1
   std::string conversions;          // JSON text: dtypes converted at the boundary
 };
 
+// A path as a worker, which works in a folder of its own, can use it.
+std::string absolute_text(const std::filesystem::path& path);
+
 // One worker with one backend opened in it. One thread at a time.
 class Session {
  public:
-  // Starts a worker for `phase` (which names its log) and opens the backend. When that fails `end`
-  // says how.
+  // A worker for `phase` (which names its log) with the backend opened: the one that was kept, or a
+  // new one. When there is none `end` says how.
   static Result<Session> start(const SessionSettings& settings, const host::Manifest& manifest,
                                const std::string& phase, worker::PhaseEnd& end);
   Session(Session&&) = default;
@@ -76,16 +93,28 @@ class Session {
   worker::CallOptions options(std::optional<std::chrono::seconds> default_timeout) const;
   void set_tick(std::function<void()> tick) { tick_ = std::move(tick); }
 
-  // Ends the worker; its outcome for a phase that stopped with `status`.
+  // Ends the worker, or keeps it when all went well and the run shares one; its outcome for a phase
+  // that stopped with `status`.
   worker::PhaseEnd finish(const Status& status);
-  std::int64_t peak_rss_bytes() const { return client_.peak_rss_bytes(); }
+  // Of the worker in this phase: what it held at most, things of earlier phases that it still holds
+  // among them. After finish().
+  std::int64_t peak_rss_bytes() const { return peak_rss_bytes_; }
 
  private:
-  Session(worker::Client client, std::optional<std::chrono::milliseconds> timeout)
-      : client_(std::move(client)), timeout_(timeout) {}
+  Session(worker::Client client, std::optional<std::chrono::milliseconds> timeout, KeptWorker* kept)
+      : client_(std::move(client)), timeout_(timeout), kept_(kept) {}
+
+  void name_log(const SessionSettings& settings, const std::string& phase);
+  void warn_of_log();
+  static Result<Session> start_new(const SessionSettings& settings, const host::Manifest& manifest,
+                                   const std::filesystem::path& log, worker::PhaseEnd& end);
 
   worker::Client client_;
   std::optional<std::chrono::milliseconds> timeout_;
+  std::vector<std::string>* warnings_ = nullptr;
+  std::string log_name_;
+  KeptWorker* kept_;  // where the worker goes when it lives on; null: nowhere
+  std::int64_t peak_rss_bytes_ = 0;
   std::function<void()> tick_;
   worker::ArenaLayout layout_;
   worker::SharedMemory arena_;

@@ -100,7 +100,7 @@ Status StabilityMatrix::begin() {
   }
   const std::int64_t batch = *std::ranges::min_element(request_->batch_sizes);
   LoadedModel loaded;
-  ASSIGN_OR_RETURN(Session session, runner_.open("base", request_->model, batch, {}, loaded));
+  ASSIGN_OR_RETURN(Session session, runner_.open("base", request_->model, batch, loaded));
   many_callers_ = loaded.any_number_of_calls;
   ASSIGN_OR_RETURN(Arrangement samples, arrange(loaded.batch_size, kMostBatches));
   ASSIGN_OR_RETURN(base_, runner_.decode(loaded, std::move(samples)));
@@ -128,7 +128,7 @@ Status StabilityMatrix::begin_wide() {
     return ok_status();
   }
   LoadedModel loaded;
-  ASSIGN_OR_RETURN(Session session, runner_.open("wide", request_->model, batch, {}, loaded));
+  ASSIGN_OR_RETURN(Session session, runner_.open("wide", request_->model, batch, loaded));
   ASSIGN_OR_RETURN(Arrangement samples, arrange(loaded.batch_size, kMostWideBatches));
   ASSIGN_OR_RETURN(KnownBatches wide, runner_.decode(loaded, std::move(samples)));
   RETURN_IF_ERROR(record_expected(session, wide, request_->seed));

@@ -25,6 +25,7 @@ struct StabilityRequest {
   host::Manifest manifest;
   CompiledModel model;
   CompileRequest compile;                     // to compile again; its folder is replaced
+  bool lives_in_process = false;              // what was compiled cannot leave its process
   const dataset::Dataset* dataset = nullptr;  // inputs are drawn from its first `samples`
   std::uint64_t samples = 0;
   std::vector<std::optional<std::size_t>> batch_axes;

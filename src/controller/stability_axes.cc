@@ -17,6 +17,9 @@ using workload::StabilityAxis;
 constexpr std::uint32_t kCallers = 4;
 constexpr std::size_t kMostRearranged = 16;  // batches
 constexpr std::uint64_t kSameInputCalls = 32;
+constexpr const char* kLivesInProcess =
+    "not testable: what the backend compiled lives only in the process that compiled it, since it "
+    "cannot be pickled";
 
 // glibc fills what malloc hands out with a byte made of this: memory that is read before it is
 // written then differs from process to process.
@@ -66,7 +69,20 @@ Result<check::CallDifferences> StabilityMatrix::in_new_process(const std::string
                                                                const Environment& environment) {
   LoadedModel loaded;
   ASSIGN_OR_RETURN(Session session,
-                   runner_.open(name, model, batches.batch_size, environment, loaded));
+                   runner_.open_new(name, model, batches.batch_size, environment, loaded));
+  return exercise_and_close(session, batches, call);
+}
+
+Result<check::CallDifferences> StabilityMatrix::on_new_handle(const std::string& name,
+                                                              const ExerciseCall& call) {
+  LoadedModel loaded;
+  ASSIGN_OR_RETURN(Session session, runner_.open(name, request_->model, base_.batch_size, loaded));
+  return exercise_and_close(session, base_, call);
+}
+
+Result<check::CallDifferences> StabilityMatrix::exercise_and_close(Session& session,
+                                                                   const KnownBatches& batches,
+                                                                   const ExerciseCall& call) {
   ASSIGN_OR_RETURN(check::CallDifferences seen, runner_.exercise(session, batches, call));
   RETURN_IF_ERROR(runner_.close(session));
   return seen;
@@ -81,10 +97,8 @@ void StabilityMatrix::add_unit(AxisCounts& counts, const check::CallDifferences&
 
 Status StabilityMatrix::repeat() {
   AxisCounts& counts = evidence_.of(StabilityAxis::kRepeat);
-  ASSIGN_OR_RETURN(
-      counts.calls,
-      in_new_process("repeat", request_->model, base_,
-                     {.calls = wanted(StabilityAxis::kRepeat), .seed = request_->seed}, {}));
+  ASSIGN_OR_RETURN(counts.calls, on_new_handle("repeat", {.calls = wanted(StabilityAxis::kRepeat),
+                                                          .seed = request_->seed}));
   counts.n = counts.calls.calls;
   counts.differing = counts.calls.differing;
   find_first_sample(StabilityAxis::kRepeat, base_);
@@ -95,7 +109,7 @@ Status StabilityMatrix::handles() {
   AxisCounts& counts = evidence_.of(StabilityAxis::kHandle);
   LoadedModel loaded;
   ASSIGN_OR_RETURN(Session session,
-                   runner_.open("handle", request_->model, base_.batch_size, {}, loaded));
+                   runner_.open("handle", request_->model, base_.batch_size, loaded));
   const std::uint64_t calls = base_.samples.size();
   for (std::uint64_t i = 0; i < wanted(StabilityAxis::kHandle); ++i) {
     if (runner_.stopped() || out_of_time()) break;
@@ -112,6 +126,7 @@ Status StabilityMatrix::handles() {
 }
 
 Status StabilityMatrix::processes() {
+  if (request_->lives_in_process) return not_tested(StabilityAxis::kProcess, kLivesInProcess);
   AxisCounts& counts = evidence_.of(StabilityAxis::kProcess);
   for (std::uint64_t i = 0; i < wanted(StabilityAxis::kProcess); ++i) {
     if (runner_.stopped() || out_of_time()) break;
@@ -143,7 +158,8 @@ Status StabilityMatrix::one_compilation(std::uint64_t i, AxisCounts& counts) {
   CompileRequest compile = request_->compile;
   compile.artifact_folder = folder;
   RunObserver quiet;
-  const PhaseResult<Compiled> compiled = compile_model(request_->session, manifest, compile, quiet);
+  const PhaseResult<Compiled> compiled =
+      compile_model(runner_.unshared(), manifest, compile, quiet);
   if (!compiled.value) {
     return unavailable(fmt::format("compilation {}: {}", i + 1, compiled.record.end.reason));
   }
@@ -164,6 +180,7 @@ Status StabilityMatrix::one_compilation(std::uint64_t i, AxisCounts& counts) {
 }
 
 Status StabilityMatrix::compilations() {
+  if (request_->lives_in_process) return not_tested(StabilityAxis::kCompilation, kLivesInProcess);
   AxisCounts& counts = evidence_.of(StabilityAxis::kCompilation);
   const std::uint64_t n = wanted(StabilityAxis::kCompilation);
   Status status;
@@ -183,7 +200,7 @@ Status StabilityMatrix::rearranged(StabilityAxis axis, const Arrangement& sample
   AxisCounts& counts = evidence_.of(axis);
   LoadedModel loaded;
   ASSIGN_OR_RETURN(Session session, runner_.open(std::string(workload::name_of(axis)),
-                                                 request_->model, wide_->batch_size, {}, loaded));
+                                                 request_->model, wide_->batch_size, loaded));
   ASSIGN_OR_RETURN(KnownBatches batches, runner_.decode(loaded, samples));
   RETURN_IF_ERROR(assemble_expected(*wide_, batches));
   ASSIGN_OR_RETURN(counts.calls, runner_.exercise(session, batches,
@@ -220,6 +237,7 @@ Status StabilityMatrix::neighbours() {
   Arrangement samples;
   for (std::size_t i = 0; i < kMostRearranged; ++i) {
     std::vector<std::size_t> batch;
+    batch.reserve(wide_->samples[0].size());
     for (std::size_t row = 0; row < wide_->samples[0].size(); ++row) {
       batch.push_back(wide_->samples[random_.below(wide_->samples.size())][row]);
     }
@@ -241,8 +259,7 @@ Status StabilityMatrix::batch_sizes() {
       std::max<std::uint64_t>(wanted(StabilityAxis::kBatchSize) / others.size(), 1);
   for (const std::int64_t size : others) {
     LoadedModel loaded;
-    ASSIGN_OR_RETURN(Session session,
-                     runner_.open("batch-size", request_->model, size, {}, loaded));
+    ASSIGN_OR_RETURN(Session session, runner_.open("batch-size", request_->model, size, loaded));
     Arrangement samples(2);
     for (auto& batch : samples) {
       for (std::int64_t row = 0; row < loaded.batch_size; ++row) {
@@ -267,11 +284,10 @@ Status StabilityMatrix::concurrency() {
     return not_tested(StabilityAxis::kConcurrency, "the backend takes one call at a time");
   }
   AxisCounts& counts = evidence_.of(StabilityAxis::kConcurrency);
-  ASSIGN_OR_RETURN(counts.calls, in_new_process("concurrency", request_->model, base_,
-                                                {.calls = wanted(StabilityAxis::kConcurrency),
+  ASSIGN_OR_RETURN(counts.calls,
+                   on_new_handle("concurrency", {.calls = wanted(StabilityAxis::kConcurrency),
                                                  .callers = kCallers,
-                                                 .seed = request_->seed},
-                                                {}));
+                                                 .seed = request_->seed}));
   counts.n = counts.calls.calls;
   counts.differing = counts.calls.differing;
   find_first_sample(StabilityAxis::kConcurrency, base_);
@@ -282,11 +298,11 @@ Status StabilityMatrix::after_load() {
   AxisCounts& counts = evidence_.of(StabilityAxis::kAfterLoad);
   LoadedModel loaded;
   ASSIGN_OR_RETURN(Session session,
-                   runner_.open("after-load", request_->model, base_.batch_size, {}, loaded));
-  ExerciseCall load{.calls = UINT64_MAX / 2,
-                    .callers = many_callers_ ? kCallers : 1,
-                    .seed = request_->seed,
-                    .max_seconds = request_->budget.load_seconds};
+                   runner_.open("after-load", request_->model, base_.batch_size, loaded));
+  const ExerciseCall load{.calls = UINT64_MAX / 2,
+                          .callers = many_callers_ ? kCallers : 1,
+                          .seed = request_->seed,
+                          .max_seconds = request_->budget.load_seconds};
   RETURN_IF_ERROR(runner_.exercise(session, base_, load).status());
   ASSIGN_OR_RETURN(counts.calls, runner_.exercise(session, base_,
                                                   {.calls = wanted(StabilityAxis::kAfterLoad),
@@ -301,7 +317,7 @@ Status StabilityMatrix::after_load() {
 Status StabilityMatrix::diagnose() {
   const bool any = std::ranges::any_of(
       evidence_.axes, [](const AxisCounts& counts) { return counts.differing > 0; });
-  if (!any || base_.samples.size() < 3) return ok_status();
+  if (!any || base_.samples.size() < 3 || request_->lives_in_process) return ok_status();
   ASSIGN_OR_RETURN(const auto once, runner_.replay("replay", base_, {0, 2}, filled_memory(3)));
   ASSIGN_OR_RETURN(const auto again, runner_.replay("replay", base_, {0, 2}, filled_memory(3)));
   ASSIGN_OR_RETURN(const auto other, runner_.replay("replay", base_, {1, 2}, filled_memory(3)));

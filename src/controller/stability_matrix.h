@@ -52,6 +52,9 @@ class StabilityMatrix {
                                                 const KnownBatches& batches,
                                                 const ExerciseCall& call,
                                                 const Environment& environment);
+  Result<check::CallDifferences> on_new_handle(const std::string& name, const ExerciseCall& call);
+  Result<check::CallDifferences> exercise_and_close(Session& session, const KnownBatches& batches,
+                                                    const ExerciseCall& call);
   Status one_compilation(std::uint64_t i, AxisCounts& counts);
   Status rearranged(workload::StabilityAxis axis, const Arrangement& samples);
   void add_unit(AxisCounts& counts, const check::CallDifferences& seen);

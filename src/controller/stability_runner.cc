@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "controller/inference_pass.h"
+#include "controller/kept_worker.h"
 #include "controller/typed_object.h"
 
 namespace assay::controller {
@@ -26,17 +27,43 @@ Result<std::vector<TensorSpec>> StabilityRunner::input_specs(std::int64_t batch_
   return batched_specs(*request_->dataset, request_->batch_axes, batch_size);
 }
 
+SessionSettings StabilityRunner::unshared() const {
+  SessionSettings settings = request_->session;
+  if (settings.kept != nullptr && request_->manifest.exclusive_device) {
+    settings.kept->close(settings.warnings);
+  }
+  settings.kept = nullptr;
+  return settings;
+}
+
+Result<Session> StabilityRunner::start(const SessionSettings& settings,
+                                       const host::Manifest& manifest, const ModelAt& at,
+                                       LoadedModel& loaded) {
+  worker::PhaseEnd end;
+  Result<Session> session = Session::start(settings, manifest, "stability-" + at.name, end);
+  if (!session.ok()) return session.status();
+  ASSIGN_OR_RETURN(const std::vector<TensorSpec> inputs, input_specs(at.batch_size));
+  const Result<LoadedModel> done =
+      session->load(*at.model, at.batch_size, inputs, /*new_handle=*/true);
+  if (!done.ok()) {
+    session->finish(done.status());
+    return done.status();
+  }
+  loaded = *done;
+  return session;
+}
+
 Result<Session> StabilityRunner::open(const std::string& name, const CompiledModel& model,
-                                      std::int64_t batch_size, const Environment& environment,
-                                      LoadedModel& loaded) {
+                                      std::int64_t batch_size, LoadedModel& loaded) {
+  return start(request_->session, request_->manifest, {name, &model, batch_size}, loaded);
+}
+
+Result<Session> StabilityRunner::open_new(const std::string& name, const CompiledModel& model,
+                                          std::int64_t batch_size, const Environment& environment,
+                                          LoadedModel& loaded) {
   host::Manifest manifest = request_->manifest;
   for (const auto& [variable, value] : environment) manifest.environment[variable] = value;
-  worker::PhaseEnd end;
-  Result<Session> session = Session::start(request_->session, manifest, "stability-" + name, end);
-  if (!session.ok()) return session.status();
-  ASSIGN_OR_RETURN(const std::vector<TensorSpec> inputs, input_specs(batch_size));
-  ASSIGN_OR_RETURN(loaded, session->load(model, batch_size, inputs));
-  return session;
+  return start(unshared(), manifest, {name, &model, batch_size}, loaded);
 }
 
 Status StabilityRunner::close(Session& session) {
@@ -82,7 +109,7 @@ Result<std::vector<std::uint32_t>> StabilityRunner::replay(const std::string& na
                                                            const Environment& environment) {
   LoadedModel loaded;
   ASSIGN_OR_RETURN(Session session,
-                   open(name, request_->model, batches.batch_size, environment, loaded));
+                   open_new(name, request_->model, batches.batch_size, environment, loaded));
   const std::uint64_t calls = order.size();
   ASSIGN_OR_RETURN(const check::CallDifferences seen,
                    exercise(session, batches, {.calls = calls, .order = std::move(order)}));

@@ -30,9 +30,16 @@ class StabilityRunner {
 
   bool stopped() const { return request_->session.stop != nullptr && *request_->session.stop; }
 
-  // A fresh process with the model loaded; `name` names its log.
+  // A process with the model loaded on a fresh handle; `name` names its log.
   Result<Session> open(const std::string& name, const CompiledModel& model, std::int64_t batch_size,
-                       const Environment& environment, LoadedModel& loaded);
+                       LoadedModel& loaded);
+  // A new process with this environment.
+  Result<Session> open_new(const std::string& name, const CompiledModel& model,
+                           std::int64_t batch_size, const Environment& environment,
+                           LoadedModel& loaded);
+  // How workers are started that share nothing with the run's own, which ends first when it holds
+  // the device for itself.
+  SessionSettings unshared() const;
   // Ends the process. kUnavailable when it did not end well.
   Status close(Session& session);
   // The same on a new handle of the same process.
@@ -54,6 +61,14 @@ class StabilityRunner {
   std::int64_t peak_rss_bytes() const { return peak_rss_bytes_; }
 
  private:
+  struct ModelAt {
+    std::string name;
+    const CompiledModel* model;
+    std::int64_t batch_size;
+  };
+  Result<Session> start(const SessionSettings& settings, const host::Manifest& manifest,
+                        const ModelAt& at, LoadedModel& loaded);
+
   const StabilityRequest* request_;
   std::int64_t peak_rss_bytes_ = 0;
 };

@@ -10,9 +10,11 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/hash.h"
+#include "base/json_parse.h"
 #include "controller/compile_events.h"
 #include "controller/loaded_libraries.h"
 #include "controller/typed_object.h"
+#include "workload/segment_order.h"
 
 namespace assay::controller {
 namespace fs = std::filesystem;
@@ -20,6 +22,12 @@ namespace {
 
 constexpr std::chrono::seconds kProbeTimeout{60};
 constexpr std::chrono::seconds kProfileTimeout{60};
+constexpr std::chrono::seconds kImportTimeout{600};  // of whole frameworks, from a cold disk
+
+// For a call that may be a worker's first, where a Python backend imports all that it needs.
+std::chrono::seconds first_timeout(const host::Manifest& manifest, std::chrono::seconds usual) {
+  return manifest.language == host::Language::kPython ? kImportTimeout : usual;
+}
 
 Result<std::vector<std::string>> device_names(const TypedObject& probe) {
   std::vector<std::string> names;
@@ -50,6 +58,16 @@ Status read_probe(const Json& answer, ProbeFacts& facts) {
   return unavailable(reason.empty() ? "the backend says it is not available" : reason);
 }
 
+// Whole configs, as the other methods will get them.
+Status check_configs(const std::string& configs) {
+  ASSIGN_OR_RETURN(const Json returned, parse_json(configs));
+  const TypedObject members(returned, "the configs");
+  for (const char* part : {"workload", "model_info", "interact_info"}) {
+    RETURN_IF_ERROR(members.object(part).status());
+  }
+  return ok_status();
+}
+
 Status make_empty_folder(const fs::path& folder) {
   std::error_code error;
   fs::remove_all(folder, error);
@@ -57,43 +75,56 @@ Status make_empty_folder(const fs::path& folder) {
   return error ? errno_status(error.value(), "cannot make " + quoted(folder)) : ok_status();
 }
 
-Status compile_in(Session& session, const CompileRequest& request, RunObserver& observer,
-                  Compiled& compiled) {
-  ASSIGN_OR_RETURN(const Json best,
-                   session.call("best_batch_size", Json::object(), kProfileTimeout));
+Status compile_in(Session& session, const host::Manifest& manifest, const CompileRequest& request,
+                  RunObserver& observer, Compiled& compiled) {
+  ASSIGN_OR_RETURN(const Json best, session.call("best_batch_size", Json::object(),
+                                                 first_timeout(manifest, kProfileTimeout)));
   if (const TypedObject members(best, "the worker's answer to best_batch_size");
       members.has("batch_sizes")) {
     ASSIGN_OR_RETURN(compiled.best_batch_sizes, members.integers("batch_sizes"));
   }
-  Json arguments{{"configs", request.configs},
-                 {"artifact_folder", request.artifact_folder.string()}};
   CompileEvents events(request.calibration, observer);
-  RETURN_IF_ERROR(events.open());
-  if (request.calibration != nullptr) {
-    arguments["calibration"] = events.description(request.calibration_disjoint);
-  }
-  session.client().set_on_event([&events](const Json& event) { return events.on_event(event); });
-  const Result<Json> answer = session.call_unbounded("compile", std::move(arguments), events.fd());
-  session.client().set_on_event(nullptr);
-  RETURN_IF_ERROR(answer.status());
-  const TypedObject members(*answer, "the worker's answer to compile");
+  ASSIGN_OR_RETURN(const Json answer,
+                   events.call(session, "compile",
+                               Json{{"configs", request.configs},
+                                    {"artifact_folder", absolute_text(request.artifact_folder)}},
+                               request.calibration_disjoint, std::nullopt));
+  const TypedObject members(answer, "the worker's answer to compile");
   ASSIGN_OR_RETURN(compiled.compile_result, members.text("result"));
   ASSIGN_OR_RETURN(compiled.wall_ns, members.integer("wall_ns"));
   compiled.calibration_samples = events.samples_read();
   return ok_status();
 }
 
+// Several segments have to be a graph that leads from the model's inputs to its outputs. That they
+// run as declared is the backend's word, and the report says so.
+Status check_segments(const CompileRequest& request, workload::CompileResult& compiled) {
+  if (compiled.segments.size() < 2) return ok_status();
+  const Json configs = Json::parse(request.configs, nullptr, /*allow_exceptions=*/false);
+  const Json info = configs.is_object() ? configs.value("model_info", Json()) : Json();
+  RETURN_IF_ERROR(workload::order_segments(compiled.segments, workload::model_ends(info)).status());
+  const auto fallbacks =
+      std::ranges::count(compiled.segments, true, &workload::Segment::is_fallback);
+  compiled.warnings.push_back(fmt::format(
+      "The model was compiled in {} segments, {} of them a fallback. The backend runs them itself: "
+      "the share of the graph on the device is its own word, nothing here has seen it.",
+      compiled.segments.size(), fallbacks));
+  return ok_status();
+}
+
 Status check_compiled(const host::Manifest& manifest, const CompileRequest& request,
                       Compiled& compiled) {
-  const Json returned = Json::parse(compiled.compile_result, nullptr, /*allow_exceptions=*/false);
-  if (returned.is_discarded()) return internal_error("the compile result is not JSON");
+  const Result<Json> returned = parse_json(compiled.compile_result);
+  if (!returned.ok()) return returned.status().with_context("compile returned");
   ASSIGN_OR_RETURN(compiled.parsed,
-                   workload::compile_result_from_backend(returned, manifest.hardware_type));
+                   workload::compile_result_from_backend(*returned, manifest.hardware_type));
   compiled.compile_result = compiled.parsed.document.dump();
   if (!compiled.parsed.succeeded()) {
     return {StatusCode::kFailedPrecondition,
             fmt::format("the backend says compile_status \"{}\"", compiled.parsed.compile_status)};
   }
+  RETURN_IF_ERROR(check_segments(request, compiled.parsed)
+                      .with_context("compile result of backend " + manifest.hardware_type));
   compiled.artifact_folder = request.artifact_folder;
   ASSIGN_OR_RETURN(compiled.files, list_artifact(request.artifact_folder));
   compiled.artifact_hash = hash_of(compiled.files);
@@ -130,7 +161,8 @@ PhaseResult<ProbeFacts> probe_backend(const SessionSettings& settings,
     return result;
   }
   ProbeFacts facts;
-  const Result<Json> answer = session->call("probe", Json::object(), kProbeTimeout);
+  const Result<Json> answer =
+      session->call("probe", Json::object(), first_timeout(manifest, kProbeTimeout));
   facts.runtime_libraries = loaded_libraries(session->client().pid());
   const Status status = answer.ok() ? read_probe(*answer, facts) : answer.status();
   result.record.end = session->finish(status);
@@ -144,8 +176,8 @@ PhaseResult<std::string> ask_profile(const SessionSettings& settings,
                                      const host::Manifest& manifest, const std::string& configs) {
   PhaseResult<std::string> result;
   result.record = run_in_session(settings, manifest, "profile", [&](Session& session) -> Status {
-    ASSIGN_OR_RETURN(const Json answer,
-                     session.call("interact_profile", Json{{"configs", configs}}, kProfileTimeout));
+    ASSIGN_OR_RETURN(const Json answer, session.call("interact_profile", Json{{"configs", configs}},
+                                                     first_timeout(manifest, kProfileTimeout)));
     const TypedObject members(answer, "the worker's answer to interact_profile");
     ASSIGN_OR_RETURN(result.value, members.text("profile"));
     return ok_status();
@@ -156,8 +188,12 @@ PhaseResult<std::string> ask_profile(const SessionSettings& settings,
 Result<workload::InteractProfile> read_profile(const std::string& asked,
                                                const host::Manifest& manifest) {
   if (!asked.empty()) {
-    const Json returned = Json::parse(asked, nullptr, /*allow_exceptions=*/false);
-    return workload::interact_profile_from_backend(returned, manifest.hardware_type);
+    const Result<Json> returned = parse_json(asked);
+    if (!returned.ok()) return returned.status().with_context("get_interact_profile returned");
+    Result<workload::InteractProfile> profile =
+        workload::interact_profile_from_backend(*returned, manifest.hardware_type);
+    return profile.ok() ? std::move(profile)
+                        : profile.status().with_context("get_interact_profile returned");
   }
   if (manifest.profile.empty()) return workload::InteractProfile();
   return workload::load_interact_profile(manifest.profile_path());
@@ -179,12 +215,13 @@ Result<PreOptimized> pre_optimize_in_session(Session& session, const std::string
                                              const fs::path& folder) {
   RETURN_IF_ERROR(make_empty_folder(folder));
   ASSIGN_OR_RETURN(const Json answer,
-                   session.call_unbounded("pre_optimize",
-                                          Json{{"configs", configs}, {"folder", folder.string()}}));
+                   session.call_unbounded("pre_optimize", Json{{"configs", configs},
+                                                               {"folder", absolute_text(folder)}}));
   PreOptimized changed;
   const TypedObject members(answer, "the worker's answer to pre_optimize");
   if (members.has("configs")) {
     ASSIGN_OR_RETURN(changed.configs, members.text("configs"));
+    RETURN_IF_ERROR(check_configs(*changed.configs).with_context("pre_optimize returned"));
   }
   return changed;
 }
@@ -206,8 +243,12 @@ Status compile_in_session(Session& session, const host::Manifest& manifest,
                           const CompileRequest& request, RunObserver& observer,
                           Compiled& compiled) {
   RETURN_IF_ERROR(make_empty_folder(request.artifact_folder));
-  RETURN_IF_ERROR(compile_in(session, request, observer, compiled));
+  RETURN_IF_ERROR(compile_in(session, manifest, request, observer, compiled));
   return check_compiled(manifest, request, compiled);
+}
+
+bool Compiled::lives_in_process() const {
+  return parsed.document->is_object() && parsed.document->value("live", Json()) == true;
 }
 
 std::string declared_execution(const Json& compile_result) {
@@ -219,8 +260,14 @@ std::string declared_execution(const Json& compile_result) {
   return summary.ok() ? *summary : "";
 }
 
+std::string declared_runtime(const Json& compile_result) {
+  const Result<std::string> runtime =
+      TypedObject(compile_result, "the compile result").text("runtime");
+  return runtime.ok() ? *runtime : "";
+}
+
 std::string declared_precision(const workload::CompileResult& compiled) {
-  std::string executed = declared_execution(compiled.document.get());
+  const std::string executed = declared_execution(compiled.document.get());
   return executed.empty() ? compiled.compile_precision : executed;
 }
 

@@ -72,6 +72,9 @@ struct Compiled {
   std::uint64_t calibration_samples = 0;  // that the backend read
   std::vector<ArtifactFile> files;
   std::string artifact_hash;  // over all files
+
+  // A Python object that only the process that made it has: it could not be written down.
+  bool lives_in_process() const;
 };
 
 struct CompileRequest {
@@ -92,7 +95,10 @@ Status compile_in_session(Session& session, const host::Manifest& manifest,
 // when it says nothing.
 std::string declared_execution(const Json& compile_result);
 
-// The same, or else the precision that the backend says it compiled for.
+// The `runtime` of a compile result, "" when it does not say.
+std::string declared_runtime(const Json& compile_result);
+
+// What declared_execution says, or else the precision that the backend says it compiled for.
 std::string declared_precision(const workload::CompileResult& compiled);
 
 // Files of an artifact folder, sorted, with their hashes; and the hash over them.

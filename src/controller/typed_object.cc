@@ -87,10 +87,22 @@ Result<std::vector<std::int64_t>> TypedObject::integers(const std::string& key) 
   return values;
 }
 
+Result<std::vector<std::string>> TypedObject::texts(const std::string& key) const {
+  ASSIGN_OR_RETURN(const Json* const found, find(key));
+  if (!found->is_array()) return wrong_type(key, *found, "a list of texts");
+  std::vector<std::string> values;
+  for (const Json& value : *found) {
+    if (!value.is_string()) return wrong_type(key, *found, "a list of texts");
+    values.push_back(value.get<std::string>());
+  }
+  return values;
+}
+
 Result<std::vector<TypedObject>> TypedObject::list(const std::string& key) const {
   ASSIGN_OR_RETURN(const Json* const found, find(key));
   if (!found->is_array()) return wrong_type(key, *found, "a list");
   std::vector<TypedObject> members;
+  members.reserve(found->size());
   for (std::size_t i = 0; i < found->size(); ++i) {
     members.emplace_back((*found)[i], fmt::format("{}, {}[{}]", what_, key, i));
   }

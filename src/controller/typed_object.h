@@ -29,6 +29,7 @@ class TypedObject {
   Result<bool> flag(const std::string& key) const;
   Result<std::string> text(const std::string& key) const;
   Result<std::vector<std::int64_t>> integers(const std::string& key) const;
+  Result<std::vector<std::string>> texts(const std::string& key) const;
   // The members of a list, each as an object; named "what, key[i]".
   Result<std::vector<TypedObject>> list(const std::string& key) const;
   Result<TypedObject> object(const std::string& key) const;

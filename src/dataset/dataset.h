@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "dataset/question_set.h"
 #include "tensor/tensor.h"
 
 namespace assay::dataset {
@@ -51,6 +52,10 @@ class Dataset {
   // Text that names sample `index` the same way in every run and batch: a file or row name.
   // Requires index < size().
   virtual std::string sample_id(std::size_t index) const = 0;
+
+  // What the samples ask, where they are questions about a text; null where they are not. Owned by
+  // this object.
+  virtual const QuestionSet* questions() const { return nullptr; }
 
   // Samples for calibrating a quantiser, disjoint from these; null when the set has none. Owned by
   // this object.

@@ -20,6 +20,10 @@ Result<fs::path> find_data_file(const DatasetSource& source, std::string_view fi
   fs::path path = source.folder / file;
   std::error_code error;
   if (fs::exists(path, error)) return path;
+  if (!source.own_copy.empty()) {
+    return not_found(fmt::format("data set {} is not complete: put {} into the folder {}",
+                                 source.name, source.own_copy, quoted(source.folder)));
+  }
   return missing_data(source.request,
                       fmt::format("file {} of data set {}", quoted(path), source.name));
 }

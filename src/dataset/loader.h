@@ -22,14 +22,16 @@ namespace assay::dataset {
 struct DatasetSource {
   const DatasetRequest& request;
   std::string name;
-  std::filesystem::path folder;  // holds the data; exists
-  std::int64_t class_count = 0;  // of the data's own labels
+  std::filesystem::path folder;    // holds the data; exists
+  std::int64_t class_count = 0;    // of the data's own labels
+  std::string_view own_copy = "";  // what the user puts into `folder`; "" where it is fetched
 };
 
 // One function per kind of data set, each in a file of its own.
 Result<std::unique_ptr<Dataset>> load_idx_images(const DatasetSource& source);
 Result<std::unique_ptr<Dataset>> load_image_folder(const DatasetSource& source);
 Result<std::unique_ptr<Dataset>> load_npz_table(const DatasetSource& source);
+Result<std::unique_ptr<Dataset>> load_squad(const DatasetSource& source);
 Result<std::unique_ptr<Dataset>> load_text_lines(const DatasetSource& source);
 
 // kNotFound "<what> is not there; get it with: ./assay fetch <task>".

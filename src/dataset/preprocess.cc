@@ -235,12 +235,20 @@ Result<Preprocess> parse_text(const Json& json) {
     if (!length || *length < 3) return problems.add("max_length", v, "a number of ids, 3..65536");
     text.max_length = *length;
   };
+  const auto take_tokens = [&](std::string_view key, std::optional<std::int64_t>& into) {
+    return [&problems, &into, key](const Json& v) {
+      into = whole_number(v, kMaxTextLength);
+      if (!into) problems.add(key, v, "a number of tokens, 1..65536");
+    };
+  };
   const std::vector<Key> keys = {
       {"tokenizer",
        [&](const Json& v) { take_choice("tokenizer", v, kTokenizers, only, problems); }},
       {"vocab", take_vocab},
       {"lowercase", take_lowercase},
       {"max_length", take_length},
+      {"doc_stride", take_tokens("doc_stride", text.doc_stride)},
+      {"max_query_length", take_tokens("max_query_length", text.max_query_length)},
       {"padding", [&](const Json& v) { take_choice("padding", v, kPaddings, only, problems); }}};
   take_keys(json, "", keys, problems);
   for (const std::string_view needed : {"vocab", "max_length"}) {
@@ -280,8 +288,13 @@ Result<Preprocess> parse_preprocess(const Json& json) {
 std::string to_string(const Preprocess& preprocess) {
   if (const auto* image = std::get_if<ImagePreprocess>(&preprocess)) return describe(*image);
   if (const auto* text = std::get_if<TextPreprocess>(&preprocess)) {
-    return fmt::format("text tokenizer=wordpiece vocab={} lowercase={} max_length={}", text->vocab,
-                       text->lowercase, text->max_length);
+    std::string steps = fmt::format("text tokenizer=wordpiece vocab={} lowercase={} max_length={}",
+                                    text->vocab, text->lowercase, text->max_length);
+    if (text->doc_stride) steps += fmt::format(" doc_stride={}", *text->doc_stride);
+    if (text->max_query_length) {
+      steps += fmt::format(" max_query_length={}", *text->max_query_length);
+    }
+    return steps;
   }
   return "none";
 }

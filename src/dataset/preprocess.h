@@ -43,6 +43,10 @@ struct TextPreprocess {
   std::string vocab;  // WordPiece vocabulary, one token a line; see DatasetRequest::locate
   bool lowercase = true;
   std::int64_t max_length = 0;  // ids per sample, [CLS] and [SEP] included: cut or padded to it
+  // Of questions about a text: see squad_windows.h. Where they are not given, the published 128
+  // and 64.
+  std::optional<std::int64_t> doc_stride;
+  std::optional<std::int64_t> max_query_length;
 };
 
 // monostate: the model info has no `preprocess`.

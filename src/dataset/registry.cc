@@ -8,6 +8,7 @@
 #include <system_error>
 #include <utility>
 
+#include "base/file.h"
 #include "base/suggest.h"
 #include "dataset/loader.h"
 
@@ -20,6 +21,8 @@ struct DatasetRow {
   std::int64_t class_count;
   Result<std::unique_ptr<Dataset>> (*load)(const DatasetSource&);  // null: made, not read
   std::string_view task;  // one that fetches it, for messages when the caller names none
+  // What the user puts into the folder where no task fetches it, and who gives it.
+  std::string_view own_copy = "";
 };
 
 // A new data set is one row here and, when its form is new, one loader file.
@@ -40,11 +43,31 @@ constexpr std::array kDatasets = {
                2,
                load_npz_table,
                "wide-deep-adult-onnx-fp32"},
+    DatasetRow{
+        {"open_squad", "SQuAD v1.1: 10,570 questions about texts; your own copy of dev-v1.1.json"},
+        0,
+        load_squad,
+        "",
+        "dev-v1.1.json, the development set of SQuAD v1.1 from the SQuAD project's page "
+        "(rajpurkar.github.io/SQuAD-explorer),"},
     DatasetRow{{"generated", "seeded random inputs without labels, for speed and numerics"},
                0,
                nullptr,
                ""},
 };
+
+// Other names that published model infos use.
+struct DatasetAlias {
+  std::string_view name;
+  std::string_view means;
+};
+constexpr std::array kAliases = {DatasetAlias{"squad", "open_squad"}};
+
+std::string canonical_name(const std::string& name) {
+  if (name.empty()) return "generated";
+  const auto* const alias = std::ranges::find(kAliases, name, &DatasetAlias::name);
+  return alias == kAliases.end() ? name : std::string(alias->means);
+}
 
 Status unknown_dataset(const std::string& name) {
   std::vector<std::string> names;
@@ -53,12 +76,21 @@ Status unknown_dataset(const std::string& name) {
                                       did_you_mean(name, names), fmt::join(names, ", ")));
 }
 
-Result<fs::path> find_folder(const DatasetRequest& request, std::string_view name) {
+// The first folder of the data set's name; of one that the user puts there, the first that holds a
+// file.
+Result<fs::path> find_folder(const DatasetRequest& request, const DatasetRow& row) {
+  const std::string_view name = row.listing.name;
+  std::vector<std::string> places;
   for (const fs::path& folder : request.data_folders) {
     std::error_code error;
-    if (fs::is_directory(folder / name, error)) return folder / name;
+    const bool empty = !row.own_copy.empty() && fs::is_empty(folder / name, error);
+    if (fs::is_directory(folder / name, error) && !empty) return folder / name;
+    places.push_back(quoted(folder / name));
   }
-  return missing_data(request, fmt::format("data set {}", name));
+  if (row.own_copy.empty()) return missing_data(request, fmt::format("data set {}", name));
+  return not_found(
+      fmt::format("data set {} is not there, and is not fetched: put {} into the folder {}", name,
+                  row.own_copy, fmt::join(places, " or ")));
 }
 
 Result<std::unique_ptr<Dataset>> open_generated(const DatasetRequest& request) {
@@ -74,15 +106,15 @@ Result<std::unique_ptr<Dataset>> open_generated(const DatasetRequest& request) {
 
 Result<std::unique_ptr<Dataset>> open_dataset(const DatasetRequest& request) {
   if (request.inputs.empty()) return invalid_argument("the model has no input to feed");
-  const std::string name = request.dataset_name.empty() ? "generated" : request.dataset_name;
+  const std::string name = canonical_name(request.dataset_name);
   const auto* const row = std::ranges::find_if(
       kDatasets, [&](const DatasetRow& each) { return each.listing.name == name; });
   if (row == kDatasets.end()) return unknown_dataset(name);
   if (row->load == nullptr) return open_generated(request);
   DatasetRequest named = request;
   if (named.task.empty()) named.task = row->task;
-  ASSIGN_OR_RETURN(const fs::path folder, find_folder(named, name));
-  return row->load({named, name, folder, row->class_count});
+  ASSIGN_OR_RETURN(const fs::path folder, find_folder(named, *row));
+  return row->load({named, name, folder, row->class_count, row->own_copy});
 }
 
 std::span<const DatasetListing> list_datasets() {

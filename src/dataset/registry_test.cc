@@ -239,7 +239,7 @@ TEST(ListDatasets, NamesEveryOne) {
   std::vector<std::string_view> names;
   for (const DatasetListing& listing : list_datasets()) names.push_back(listing.name);
   EXPECT_THAT(names, ::testing::ElementsAre("fashion-mnist", "imagenet20", "sentiment", "adult",
-                                            "generated"));
+                                            "open_squad", "generated"));
 }
 
 }  // namespace

@@ -159,7 +159,7 @@ TEST_F(TextDataset, ALibraryThatIsNotOneIsRefused) {
   request_.cache_folder = root_ / "other cache";
   link_library(FAKE_TOKENIZER_OTHER);
   EXPECT_THAT(open_dataset(request_),
-              StatusIs(StatusCode::kFailedPrecondition, HasSubstr("is not version 1")));
+              StatusIs(StatusCode::kFailedPrecondition, HasSubstr("is not version 2")));
 }
 
 TEST_F(TextDataset, AFileThatIsNoLibraryIsRefused) {

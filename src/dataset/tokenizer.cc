@@ -3,6 +3,7 @@
 #include <dlfcn.h>
 #include <fmt/format.h>
 
+#include <array>
 #include <system_error>
 #include <utility>
 
@@ -12,7 +13,7 @@ namespace assay::dataset {
 namespace fs = std::filesystem;
 namespace {
 
-constexpr std::uint32_t kInterfaceVersion = 1;
+constexpr std::uint32_t kInterfaceVersion = 2;
 
 }  // namespace
 
@@ -23,6 +24,10 @@ struct Tokenizer::Functions {
                 char** error);
   std::int32_t (*encode)(const void* encoder, const char* text, std::size_t text_size,
                          std::int64_t* ids, std::int64_t* mask, std::int64_t* segments);
+  std::int64_t (*split)(const void* encoder, const char* text, std::size_t text_size,
+                        std::size_t room, std::int64_t* ids, std::uint64_t* begins,
+                        std::uint64_t* ends);
+  void (*special_ids)(const void* encoder, std::int64_t* ids);
   void (*free)(void* encoder);
   void (*free_text)(char* text);
 };
@@ -53,11 +58,14 @@ Result<std::unique_ptr<Tokenizer>> Tokenizer::open(const fs::path& library, std:
     return failed_precondition(fmt::format("cannot open the tokenizer library: {}", ::dlerror()));
   }
   auto functions = std::make_unique<Functions>();
-  const bool complete = find_function(handle, "assay_tokenizer_version", functions->version) &&
-                        find_function(handle, "assay_tokenizer_new", functions->make) &&
-                        find_function(handle, "assay_tokenizer_encode", functions->encode) &&
-                        find_function(handle, "assay_tokenizer_free", functions->free) &&
-                        find_function(handle, "assay_tokenizer_free_text", functions->free_text);
+  const bool complete =
+      find_function(handle, "assay_tokenizer_version", functions->version) &&
+      find_function(handle, "assay_tokenizer_new", functions->make) &&
+      find_function(handle, "assay_tokenizer_encode", functions->encode) &&
+      find_function(handle, "assay_tokenizer_split", functions->split) &&
+      find_function(handle, "assay_tokenizer_special_ids", functions->special_ids) &&
+      find_function(handle, "assay_tokenizer_free", functions->free) &&
+      find_function(handle, "assay_tokenizer_free_text", functions->free_text);
   if (!complete || functions->version() != kInterfaceVersion) {
     return failed_precondition(fmt::format("{} is not version {} of the tokenizer library",
                                            quoted(library), kInterfaceVersion));
@@ -91,6 +99,38 @@ Status Tokenizer::encode(std::string_view text, std::span<std::int64_t> ids,
                                                mask.data(), segments.data());
   if (code == 0) return ok_status();
   return internal_error("the tokenizer library could not encode the text");
+}
+
+Result<std::vector<TextToken>> Tokenizer::split(std::string_view text) const {
+  // Few texts have more tokens than bytes; those are split again with the room that they need.
+  std::vector<std::int64_t> ids(text.size() + 1);
+  std::vector<std::uint64_t> begins(ids.size());
+  std::vector<std::uint64_t> ends(ids.size());
+  std::int64_t count = 0;
+  while (true) {
+    count = functions_->split(encoder_, text.data(), text.size(), ids.size(), ids.data(),
+                              begins.data(), ends.data());
+    if (count < 0) return internal_error("the tokenizer library could not split the text");
+    if (static_cast<std::size_t>(count) <= ids.size()) break;
+    ids.resize(static_cast<std::size_t>(count));
+    begins.resize(ids.size());
+    ends.resize(ids.size());
+  }
+  std::vector<TextToken> tokens;
+  tokens.reserve(static_cast<std::size_t>(count));
+  for (std::size_t i = 0; i < static_cast<std::size_t>(count); ++i) {
+    if (begins[i] > ends[i] || ends[i] > text.size()) {
+      return internal_error("the tokenizer library gave a token that is outside of the text");
+    }
+    tokens.push_back({ids[i], begins[i], ends[i]});
+  }
+  return tokens;
+}
+
+SpecialIds Tokenizer::special_ids() const {
+  std::array<std::int64_t, 3> ids{};
+  functions_->special_ids(encoder_, ids.data());
+  return {ids[0], ids[1], ids[2]};
 }
 
 }  // namespace assay::dataset

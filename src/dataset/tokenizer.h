@@ -6,6 +6,7 @@
 #include <memory>
 #include <span>
 #include <string_view>
+#include <vector>
 
 #include "base/result.h"
 
@@ -14,6 +15,20 @@ namespace assay::dataset {
 struct TokenizerOptions {
   bool lowercase = true;       // and accents stripped
   std::size_t max_length = 0;  // ids per text, [CLS] and [SEP] included; at least 3
+};
+
+// A token and the bytes of its text that it stands for: [begin, end).
+struct TextToken {
+  std::int64_t id = 0;
+  std::size_t begin = 0;
+  std::size_t end = 0;
+};
+
+// What BERT puts around texts.
+struct SpecialIds {
+  std::int64_t start = 0;    // [CLS]
+  std::int64_t end = 0;      // [SEP]
+  std::int64_t padding = 0;  // [PAD]
 };
 
 // BERT's WordPiece tokenizer: the Hugging Face `tokenizers` library, built from tokenizer/ when a
@@ -37,6 +52,12 @@ class Tokenizer {
   // max_length() long: longer texts are cut, shorter ones padded. Thread-safe.
   Status encode(std::string_view text, std::span<std::int64_t> ids, std::span<std::int64_t> mask,
                 std::span<std::int64_t> segments) const;
+
+  // All tokens of a UTF-8 text and nothing else, in its order. Accents that lowering strips belong
+  // to the token before them, so that [begin of one, end of another) is whole text. Thread-safe.
+  Result<std::vector<TextToken>> split(std::string_view text) const;
+
+  SpecialIds special_ids() const;
 
   std::size_t max_length() const { return max_length_; }
 

@@ -69,6 +69,21 @@ bool Adaptation::converts() const {
   return any(inputs) || any(outputs);
 }
 
+std::vector<TensorSpec> in_loaded_batches(std::vector<TensorSpec> caller, const Signature& model,
+                                          std::int64_t asked, std::int64_t loaded) {
+  for (const TensorSpec& wanted : model.inputs) {
+    const auto found = std::find_if(caller.begin(), caller.end(), [&](const TensorSpec& spec) {
+      return spec.name == wanted.name && spec.shape.size() == wanted.shape.size();
+    });
+    if (found == caller.end()) continue;
+    for (std::size_t axis = 0; axis < wanted.shape.size(); ++axis) {
+      std::int64_t& size = found->shape[axis];
+      if (size > 0 && size * loaded == wanted.shape[axis] * asked) size = wanted.shape[axis];
+    }
+  }
+  return caller;
+}
+
 Result<Adaptation> plan_adaptation(const std::vector<TensorSpec>& caller, const Signature& model,
                                    AdaptPolicy policy, bool float_outputs) {
   Adaptation adaptation;

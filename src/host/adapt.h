@@ -44,6 +44,12 @@ struct Adaptation {
 Result<Adaptation> plan_adaptation(const std::vector<TensorSpec>& caller, const Signature& model,
                                    AdaptPolicy policy, bool float_outputs);
 
+// `caller`, which describes batches of `asked`, as it is in batches of `loaded`: backends may load
+// another size than they are asked for. A dimension is the batch's when the model's fixed one
+// differs from it by just this ratio.
+std::vector<TensorSpec> in_loaded_batches(std::vector<TensorSpec> caller, const Signature& model,
+                                          std::int64_t asked, std::int64_t loaded);
+
 // What conversion cost, apart from the model's own time.
 struct ConversionCounts {
   std::uint64_t calls = 0;

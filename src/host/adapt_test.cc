@@ -33,6 +33,22 @@ TEST(Plan, SameDtypePassesAsItIs) {
   EXPECT_FALSE(plan->converts());
 }
 
+TEST(Plan, TheLoadedBatchIsTheCallers) {
+  const Signature model = {{{"x", DType::kFloat32, {4, 1, 64}}, {"rows", DType::kInt64, {104, 2}}},
+                           {{"y", DType::kFloat32, {4, 3}}}};
+  const std::vector<TensorSpec> asked = {{"rows", DType::kInt64, {1664, 2}},
+                                         {"x", DType::kFloat32, {64, 1, 64}}};
+  EXPECT_FALSE(plan_adaptation(asked, model, AdaptPolicy::kLossless, true).ok());
+  const std::vector<TensorSpec> loaded = in_loaded_batches(asked, model, 64, 4);
+  EXPECT_THAT(loaded[0].shape, ElementsAre(104, 2));
+  EXPECT_THAT(loaded[1].shape, ElementsAre(4, 1, 64));
+  EXPECT_THAT(plan_adaptation(loaded, model, AdaptPolicy::kLossless, true), IsOk());
+
+  // What differs otherwise than the batch does stays the caller's, for the message.
+  EXPECT_THAT(in_loaded_batches({{"x", DType::kFloat32, {64, 3, 64}}}, model, 64, 4)[0].shape,
+              ElementsAre(4, 3, 64));
+}
+
 TEST(Plan, LosslessConversionIsDoneUnasked) {
   const auto plan = plan_adaptation({{"x", DType::kFloat16, {1, 3}}}, model_of(DType::kFloat32),
                                     AdaptPolicy::kLossless, false);

@@ -5,7 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
-#include "base/json.h"
+#include "base/json_parse.h"
 #include "host/boundary.h"
 
 namespace assay::host {
@@ -53,7 +53,7 @@ BoundaryDocument::BoundaryDocument(std::string json, std::vector<Leaf> leaves)
 Result<BoundaryDocument> BoundaryDocument::parse(std::string_view json) {
   if (json.empty()) json = "{}";
   try {
-    const Json value = Json::parse(json);
+    ASSIGN_OR_RETURN(const Json value, parse_json(json));
     std::vector<Leaf> leaves;
     for_each_leaf(value, "", [&](const std::string& name, const Json& leaf) {
       leaves.push_back({name, value_of(leaf), kind_of(leaf)});

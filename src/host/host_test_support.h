@@ -2,20 +2,19 @@
 
 // What tests of calls need: tensors with values, a sink that keeps outputs.
 
-#include <gtest/gtest.h>
-#include <stdlib.h>
-
 #include <cstring>
-#include <filesystem>
 #include <map>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "base/testing.h"
 #include "host/runtime_backend.h"
 #include "tensor/tensor.h"
 
 namespace assay::host::testing {
+
+using assay::testing::ScratchFolder;
 
 template <typename T>
 Tensor tensor_of(const std::string& name, DType dtype, const Shape& shape,
@@ -48,24 +47,6 @@ class KeepingSink : public OutputSink {
   }
 
   std::map<std::size_t, Kept> outputs;
-};
-
-// A scratch folder of this process alone, gone with the object: test programs run side by side.
-class ScratchFolder {
- public:
-  ScratchFolder() : path_(std::filesystem::path(::testing::TempDir()) / "assay-host-XXXXXX") {
-    std::string name = path_.string();
-    if (mkdtemp(name.data()) == nullptr) ADD_FAILURE() << "cannot make " << name;
-    path_ = name;
-  }
-  ~ScratchFolder() { std::filesystem::remove_all(path_); }
-  ScratchFolder(const ScratchFolder&) = delete;
-  ScratchFolder& operator=(const ScratchFolder&) = delete;
-
-  const std::filesystem::path& path() const { return path_; }
-
- private:
-  std::filesystem::path path_;
 };
 
 }  // namespace assay::host::testing

@@ -90,7 +90,8 @@ Status check_file(const std::filesystem::path& path) {
 
 Result<void*> open_library(const std::filesystem::path& path) {
   RETURN_IF_ERROR(check_file(path));
-  if (void* handle = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL)) return handle;
+  // Never unloaded, whatever a backend closes: its code may be on somebody's stack.
+  if (void* handle = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE)) return handle;
   const std::string reason = text_or_empty(dlerror());
   const bool lacks_something = reason.find("cannot open shared object") != std::string::npos ||
                                reason.find("undefined symbol") != std::string::npos ||

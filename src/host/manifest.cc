@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <cstdlib>
 #include <iterator>
 #include <nlohmann/json.hpp>
@@ -39,9 +40,29 @@ WorkerPolicy policy_of(const std::string& name) {
   return found == kPolicies.end() ? WorkerPolicy::kPerPhase : found->policy;
 }
 
+struct LanguageName {
+  std::string_view name;
+  Language language;
+};
+constexpr std::array<LanguageName, 2> kLanguages = {{
+    {"cpp", Language::kCpp},
+    {"python", Language::kPython},
+}};
+
+Language language_of(const std::string& name) {
+  return name == kLanguages[1].name ? Language::kPython : Language::kCpp;
+}
+
 const Result<JsonSchema>& schema() {
   static const Result<JsonSchema> kSchema = JsonSchema::compile(manifest_schema_json);
   return kSchema;
+}
+
+// Nothing but a list can be questions: the file is the vendor's, and may say something else to
+// them.
+bool is_list_of_questions(const fs::path& path) {
+  const Result<JsonFile> file = JsonFile::read(path);
+  return file.ok() && file->value().is_array();
 }
 
 std::string default_profile(const fs::path& folder, const std::string& hardware_type) {
@@ -55,8 +76,9 @@ Manifest from_json(const Json& json, const fs::path& folder) {
   Manifest manifest;
   manifest.folder = folder;
   manifest.hardware_type = json.at("hardware_type").get<std::string>();
-  manifest.library = json.at("library").get<std::string>();
-  manifest.interface_major = json.at("interface_major").get<std::uint32_t>();
+  manifest.language = language_of(json.value("language", "cpp"));
+  manifest.library = json.value("library", "");
+  manifest.interface_major = json.value("interface_major", std::uint32_t{0});
   manifest.description = json.at("description").get<std::string>();
   manifest.environment = json.value("environment", std::map<std::string, std::string>());
   manifest.exclusive_device = json.value("exclusive_device", false);
@@ -64,7 +86,8 @@ Manifest from_json(const Json& json, const fs::path& folder) {
   if (json.contains("licence_seats")) {
     manifest.licence_seats = json.at("licence_seats").get<std::int64_t>();
   }
-  manifest.worker_policy = policy_of(json.value("worker_policy", "per_phase"));
+  const bool python = manifest.language == Language::kPython;
+  manifest.worker_policy = policy_of(json.value("worker_policy", python ? "per_run" : "per_phase"));
   manifest.profile = json.contains("profile") ? json.at("profile").get<std::string>()
                                               : default_profile(folder, manifest.hardware_type);
   manifest.internal = json.value("internal", false);
@@ -77,24 +100,79 @@ fs::path tidy(const fs::path& folder) {
   return absolute.has_filename() ? absolute : absolute.parent_path();
 }
 
-// Sub-folders of `path` that hold a manifest.
+std::string lower(std::string text) {
+  std::transform(text.begin(), text.end(), text.begin(),
+                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  return text;
+}
+
+bool is_python_backend(const fs::path& folder) {
+  const std::string name = lower(tidy(folder).filename().string());
+  std::error_code ignored;
+  return fs::exists(folder / ("compile_backend_" + name + ".py"), ignored);
+}
+
+bool is_backend(const fs::path& folder) {
+  std::error_code ignored;
+  return fs::exists(folder / kManifestName, ignored) || is_python_backend(folder);
+}
+
 std::vector<fs::path> backend_folders(const fs::path& path) {
   std::vector<fs::path> folders;
   std::error_code failed;
   for (fs::directory_iterator it(path, failed), end; !failed && it != end; it.increment(failed)) {
-    std::error_code ignored;
-    if (fs::exists(it->path() / kManifestName, ignored)) folders.push_back(it->path());
+    if (is_backend(it->path())) folders.push_back(it->path());
   }
   return folders;
 }
 
+// Of a folder as vendors publish them.
+Manifest python_manifest(const fs::path& folder) {
+  Manifest manifest;
+  manifest.folder = folder;
+  manifest.hardware_type = folder.filename().string();
+  manifest.language = Language::kPython;
+  manifest.description = "A Python backend in " + quoted(folder) + ".";
+  manifest.worker_policy = WorkerPolicy::kPerRun;
+  const std::string profile = default_profile(folder, manifest.hardware_type);
+  if (!profile.empty() && is_list_of_questions(folder / profile)) manifest.profile = profile;
+  return manifest;
+}
+
+// What each language needs and the schema cannot say.
+void check_language(const JsonFile& file, std::vector<Problem>& problems) {
+  const Json& json = file.value();
+  if (!json.is_object()) return;
+  const bool python = json.contains("language") && json["language"] == "python";
+  for (const char* key : {"library", "interface_major"}) {
+    if (!python && !json.contains(key)) {
+      problems.push_back(file.problem(
+          fmt::format("/{}", key),
+          "missing, accepted: what a backend in C++ names; or \"language\": \"python\""));
+    }
+    if (python && json.contains(key)) {
+      problems.push_back(file.problem(fmt::format("/{}", key),
+                                      "found with \"language\": \"python\", which has none"));
+    }
+  }
+}
+
 }  // namespace
+
+std::string_view name_of(Language language) {
+  return kLanguages[static_cast<std::size_t>(language)].name;
+}
 
 Result<Manifest> read_manifest(const fs::path& folder) {
   const fs::path absolute = tidy(folder);
+  std::error_code ignored;
+  if (!fs::exists(absolute / kManifestName, ignored) && is_python_backend(absolute)) {
+    return python_manifest(absolute);
+  }
   ASSIGN_OR_RETURN(const JsonFile file, JsonFile::read(absolute / kManifestName));
   if (!schema().ok()) return schema().status();
   std::vector<Problem> problems = schema()->check(file);
+  check_language(file, problems);
   const std::string expected = absolute.filename().string();
   const Json& json = file.value();
   if (json.is_object() && json.contains("hardware_type") && json["hardware_type"] != expected) {
@@ -145,6 +223,20 @@ Result<Manifest> find_backend(std::string_view hardware_type,
   for (const fs::path& path : search_paths) looked.push_back(quoted(path));
   return not_found(fmt::format("no backend for hardware type \"{}\": there is none at all in {}",
                                hardware_type, fmt::join(looked, ", ")));
+}
+
+Result<fs::path> search_path_of(const fs::path& named) {
+  const fs::path absolute = tidy(named);
+  std::error_code error;
+  if (!fs::is_directory(absolute, error)) {
+    return not_found(fmt::format("there is no folder {}", quoted(absolute)));
+  }
+  if (is_backend(absolute)) return absolute.parent_path();
+  if (!backend_folders(absolute).empty()) return absolute;
+  return not_found(fmt::format(
+      "{} is no backend and holds none; a backend is a folder named as its hardware type, with "
+      "manifest.json or compile_backend_<hardware type in lower case>.py",
+      quoted(absolute)));
 }
 
 std::vector<fs::path> backend_search_paths(const fs::path& program_folder) {

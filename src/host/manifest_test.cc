@@ -8,6 +8,7 @@
 #include "base/file.h"
 #include "base/testing.h"
 #include "host/host_test_support.h"
+#include "host/support.h"
 
 namespace assay::host {
 namespace {
@@ -67,6 +68,40 @@ TEST_F(Backends, EveryKeyIsRead) {
   EXPECT_TRUE(manifest->internal);
 }
 
+TEST_F(Backends, WhatIsNotDeclaredIsSupported) {
+  const auto support = read_support(add("XPU", minimal("XPU")));
+  ASSERT_THAT(support, IsOk());
+  EXPECT_TRUE(support->takes_format("onnx"));
+  EXPECT_TRUE(support->takes_dtype(DType::kFloat8E4M3));
+  EXPECT_TRUE(support->takes_rank(8));
+  EXPECT_TRUE(support->dynamic_batch);
+  EXPECT_TRUE(support->empty_tensors);
+}
+
+TEST_F(Backends, WhatIsDeclaredIsAllThatIsSupported) {
+  const fs::path folder = add("XPU", R"({
+    "hardware_type": "XPU", "library": "libx.so", "interface_major": 0, "description": "d",
+    "model_formats": [], "dtypes": ["FLOAT32", "INT8"], "ranks": [2, 4], "dynamic_batch": false,
+    "empty_tensors": false})");
+  ASSERT_THAT(read_manifest(folder), IsOk());
+  const auto support = read_support(folder);
+  ASSERT_THAT(support, IsOk());
+  EXPECT_FALSE(support->takes_format("onnx"));
+  EXPECT_TRUE(support->takes_dtype(DType::kInt8));
+  EXPECT_FALSE(support->takes_dtype(DType::kInt16));
+  EXPECT_TRUE(support->takes_rank(4));
+  EXPECT_FALSE(support->takes_rank(3));
+  EXPECT_FALSE(support->dynamic_batch);
+  EXPECT_FALSE(support->empty_tensors);
+}
+
+TEST_F(Backends, UnknownDtypeOfAManifestIsRefused) {
+  EXPECT_THAT(read_manifest(add("XPU", R"({
+    "hardware_type": "XPU", "library": "libx.so", "interface_major": 0, "description": "d",
+    "dtypes": ["FLOAT31"]})")),
+              StatusIs(StatusCode::kInvalidArgument, HasSubstr("FLOAT31")));
+}
+
 TEST_F(Backends, ProfileNamedAfterTheHardwareIsFound) {
   const fs::path folder = add("XPU", minimal("XPU"));
   ASSERT_THAT(write_file_atomic(folder / "XPU.json", "[]"), IsOk());
@@ -82,6 +117,52 @@ TEST_F(Backends, AllProblemsOfAManifestAreReportedAtOnce) {
   EXPECT_THAT(manifest, StatusIs(StatusCode::kInvalidArgument,
                                  AllOf(HasSubstr("library"), HasSubstr("interface_major"),
                                        HasSubstr("worker_policy"), HasSubstr("startup_cost_ms"))));
+}
+
+TEST_F(Backends, PythonManifestNamesNoLibraryAndSharesAWorker) {
+  const auto manifest = read_manifest(add("XPU", R"({
+    "hardware_type": "XPU", "language": "python", "description": "d"})"));
+  ASSERT_THAT(manifest, IsOk());
+  EXPECT_EQ(manifest->language, Language::kPython);
+  EXPECT_EQ(manifest->worker_policy, WorkerPolicy::kPerRun);
+  EXPECT_THAT(read_manifest(add("YPU", R"({"hardware_type": "YPU", "language": "python",
+                                           "library": "liby.so", "description": "d"})")),
+              StatusIs(StatusCode::kInvalidArgument,
+                       AllOf(HasSubstr("library"), HasSubstr("which has none"))));
+  EXPECT_THAT(read_manifest(add("ZPU", R"({"hardware_type": "ZPU", "language": "rust",
+                                           "description": "d"})")),
+              StatusIs(StatusCode::kInvalidArgument, HasSubstr("language")));
+}
+
+TEST_F(Backends, PublishedPythonFolderNeedsNoManifest) {
+  fs::create_directories(root_ / "Xpu2");
+  ASSERT_THAT(write_file_atomic(root_ / "Xpu2" / "compile_backend_xpu2.py", ""), IsOk());
+  ASSERT_THAT(write_file_atomic(root_ / "Xpu2" / "Xpu2.json", "[]"), IsOk());
+  const auto found = find_backend("Xpu2", {root_});
+  ASSERT_THAT(found, IsOk());
+  EXPECT_EQ(found->language, Language::kPython);
+  EXPECT_EQ(found->worker_policy, WorkerPolicy::kPerRun);
+  EXPECT_EQ(found->profile, "Xpu2.json");
+  EXPECT_FALSE(fs::exists(root_ / "Xpu2" / "manifest.json"));
+  for (const char* own : {R"({"resnet50": {"best_batch": 8}})", "best_batch = 8", ""}) {
+    ASSERT_THAT(write_file_atomic(root_ / "Xpu2" / "Xpu2.json", own), IsOk());
+    EXPECT_EQ(find_backend("Xpu2", {root_})->profile, "") << own;
+  }
+  EXPECT_THAT(find_backend("XPU2", {root_}),
+              StatusIs(StatusCode::kNotFound, HasSubstr("known: Xpu2")));
+}
+
+TEST_F(Backends, PathMayNameABackendOrTheFolderOfSeveral) {
+  add("XPU", minimal("XPU"));
+  const fs::path root = fs::absolute(root_).lexically_normal();
+  EXPECT_EQ(search_path_of(root_ / "XPU").value(), root);
+  EXPECT_EQ(search_path_of(root_ / "XPU" / "").value(), root);
+  EXPECT_EQ(search_path_of(root_).value(), root);
+  fs::create_directories(root_ / "other" / "empty");
+  EXPECT_THAT(search_path_of(root_ / "other"),
+              StatusIs(StatusCode::kNotFound, HasSubstr("compile_backend_")));
+  EXPECT_THAT(search_path_of(root_ / "nowhere"),
+              StatusIs(StatusCode::kNotFound, HasSubstr("nowhere")));
 }
 
 TEST_F(Backends, ManifestOfAnotherHardwareIsRefused) {

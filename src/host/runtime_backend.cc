@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "assay/extensions.h"
 #include "host/boundary.h"
 #include "host/call.h"
 #include "host/data_loader.h"
@@ -30,6 +31,7 @@ struct RuntimeBackend::State {
       : library(opened), table(*library.plugin().runtime), runtime(made, DestroyRuntime{&table}) {}
 
   Status describe();
+  Status read_batch_size();
   Status read_traits();
   Status check_inputs(std::span<const TensorView> inputs) const;
   Status require_loaded() const {
@@ -58,10 +60,13 @@ Status RuntimeBackend::State::describe() {
   Result<Signature> described = collector.take();
   if (!described.ok()) return described.status().with_context(library.name());
   signature = *std::move(described);
+  return ok_status();
+}
 
-  const std::int32_t size_code =
-      table.get_loaded_batch_size(runtime.get(), &batch_size, error.get());
-  RETURN_IF_ERROR(error.to_status(size_code, library.name(), "get_loaded_batch_size"));
+Status RuntimeBackend::State::read_batch_size() {
+  CallError error;
+  const std::int32_t code = table.get_loaded_batch_size(runtime.get(), &batch_size, error.get());
+  RETURN_IF_ERROR(error.to_status(code, library.name(), "get_loaded_batch_size"));
   if (batch_size >= 1) return ok_status();
   return internal_error(
       fmt::format("{}: get_loaded_batch_size gave {}", library.name(), batch_size));
@@ -159,9 +164,17 @@ Status RuntimeBackend::load(const LoadRequest& request) {
                                 request.cpu_set.data(),
                                 request.cpu_set.size()};
   CallError error;
+  const auto calling = [&](const char* method) {
+    if (request.calling) request.calling(method);
+  };
+  calling("load");
   const std::int32_t code = state.table.load(state.runtime.get(), &lent, error.get());
   RETURN_IF_ERROR(error.to_status(code, state.library.name(), "load"));
+  calling("describe");
   RETURN_IF_ERROR(state.describe());
+  calling("get_loaded_batch_size");
+  RETURN_IF_ERROR(state.read_batch_size());
+  calling("get_traits");
   RETURN_IF_ERROR(state.read_traits());
   state.loaded = true;
   return ok_status();
@@ -171,6 +184,7 @@ std::int64_t RuntimeBackend::loaded_batch_size() const { return state_->batch_si
 const Signature& RuntimeBackend::signature() const { return state_->signature; }
 ThreadRule RuntimeBackend::thread_rule() const { return state_->thread_rule; }
 bool RuntimeBackend::is_qs_mode_supported() const { return state_->qs_mode_supported; }
+bool RuntimeBackend::has_benchmark() const { return ASSAY_HAS(&state_->table, benchmark); }
 bool RuntimeBackend::can_cancel() const { return state_->can_cancel; }
 assay_runtime* RuntimeBackend::handle() { return state_->runtime.get(); }
 const Library& RuntimeBackend::library() const { return state_->library; }
@@ -248,7 +262,7 @@ Result<std::string> RuntimeBackend::generate_qs_config() {
 Result<std::string> RuntimeBackend::benchmark(CalibrationData& data) {
   State& state = *state_;
   RETURN_IF_ERROR(state.require_loaded());
-  if (!ASSAY_HAS(&state.table, benchmark)) {
+  if (!has_benchmark()) {
     return unimplemented(state.library.name() + ": has no benchmark of its own");
   }
   const LoaderBridge loader(data);
@@ -259,6 +273,19 @@ Result<std::string> RuntimeBackend::benchmark(CalibrationData& data) {
   RETURN_IF_ERROR(error.to_status(code, state.library.name(), "benchmark"));
   RETURN_IF_ERROR(text.status());
   return text.take();
+}
+
+Result<std::optional<std::string>> RuntimeBackend::facts() {
+  const State& state = *state_;
+  const auto* table =
+      static_cast<const assay_facts*>(state.library.extension(ASSAY_EXTENSION_FACTS));
+  if (table == nullptr || !ASSAY_HAS(table, collect)) return std::optional<std::string>();
+  CallError error;
+  TextCollector text;
+  const std::int32_t code = table->collect(state.runtime.get(), text.sink(), error.get());
+  RETURN_IF_ERROR(error.to_status(code, state.library.name(), "facts"));
+  RETURN_IF_ERROR(text.status());
+  return std::optional<std::string>(text.take());
 }
 
 Status RuntimeBackend::close() {

@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -40,6 +41,8 @@ struct LoadRequest {
   std::vector<std::int32_t> device_ids;  // empty: the backend's default
   std::vector<std::int32_t> cpu_set;     // CPUs this process may use
   std::int32_t numa_node = -1;           // -1: any
+  // Told the name of each method of the backend just before it is called. May be empty.
+  std::function<void(const char* method)> calling;
 };
 
 enum class ThreadRule { kOneCall, kAny };
@@ -92,6 +95,7 @@ class RuntimeBackend {
   const Signature& signature() const;
   ThreadRule thread_rule() const;
   bool is_qs_mode_supported() const;
+  bool has_benchmark() const;
 
   // One call: inputs in the order of the signature, outputs through `outputs`. On success it
   // neither allocates (up to 16 inputs and 16 outputs), locks nor calls the system.
@@ -119,6 +123,9 @@ class RuntimeBackend {
   // JSON text. kUnimplemented when the backend has none.
   Result<std::string> generate_qs_config();
   Result<std::string> benchmark(CalibrationData& data);
+
+  // JSON text by assay.facts/1, not while infer runs; none when the backend offers none.
+  Result<std::optional<std::string>> facts();
 
   // Ends gracefully; every submitted call has completed when it returns. Only destruction follows.
   Status close();

@@ -22,15 +22,10 @@
 #include <span>
 #include <vector>
 
+#include "base/sanitized.h"
 #include "loadgen/client_loop.h"
 #include "loadgen/record.h"
 #include "loadgen/target.h"
-
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define ASSAY_SANITIZED 1
-#else
-#define ASSAY_SANITIZED 0
-#endif
 
 namespace assay::loadgen::testing {
 

@@ -53,11 +53,13 @@ Result<ModelFile> read_model(const fs::path& path, std::string_view format,
     return not_found(fmt::format("there is no model at {}", quoted(path)));
   }
   if (error) return errno_status(error.value(), "cannot look at model " + quoted(path));
-  if (status.type() != fs::file_type::regular) {
+  // Some formats are folders: whether one is wanted here, only its own reader would know.
+  const Format* const reader = find_format(path, format);
+  const bool is_other_format = reader == nullptr && !format.empty();
+  if (status.type() != fs::file_type::regular && !is_other_format) {
     return invalid_argument(fmt::format("model {} is {}, a file is wanted", quoted(path),
                                         fs::is_directory(status) ? "a folder" : "not a file"));
   }
-  const Format* const reader = find_format(path, format);
   if (reader == nullptr) {
     return unimplemented(fmt::format("cannot read {} as a model of format \"{}\"; known: {}",
                                      quoted(path), format, known_formats()));

@@ -296,6 +296,11 @@ TEST(ReadModelFormat, UnknownFormatNamesTheKnownOnes) {
               StatusIs(StatusCode::kUnimplemented, AllOf(HasSubstr("\"pt\""), HasSubstr("onnx"))));
 }
 
+TEST(ReadModelFormat, FolderOfAFormatWithoutAReaderIsNoMistake) {
+  EXPECT_THAT(read_model(models(), "saved_model"),
+              StatusIs(StatusCode::kUnimplemented, HasSubstr("\"saved_model\"")));
+}
+
 TEST(ReadModelFormat, PathsWithSpacesAndOtherLettersWork) {
   const Scratch scratch;
   EXPECT_THAT(read_model(scratch.write("modèle α 模型.onnx", bytes_of("half")), ""), IsOk());

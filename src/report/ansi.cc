@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 
+#include "base/utf8.h"
+
 namespace assay::report {
 namespace {
 
@@ -41,8 +43,6 @@ std::string_view code_of(Tone tone) {
   return "";
 }
 
-bool starts_character(char byte) { return (static_cast<unsigned char>(byte) & 0xC0U) != 0x80U; }
-
 std::string blanks(std::string_view text, std::size_t columns) {
   return std::string(columns - std::min(columns, width_of(text)), ' ');
 }
@@ -61,9 +61,7 @@ std::string painted(std::string_view text, Tone tone, bool color) {
   return std::string(code).append(text).append("\x1b[0m");
 }
 
-std::size_t width_of(std::string_view utf8) {
-  return static_cast<std::size_t>(std::count_if(utf8.begin(), utf8.end(), starts_character));
-}
+std::size_t width_of(std::string_view utf8) { return character_count(utf8); }
 
 std::string cut_to(std::string_view utf8, std::size_t columns) {
   std::size_t width = 0;

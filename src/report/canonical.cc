@@ -6,17 +6,12 @@
 #include <nlohmann/json.hpp>
 
 #include "base/json_file.h"
+#include "base/utf8.h"
 
 namespace assay::report {
 namespace {
 
 constexpr std::size_t kColumns = 100;
-
-std::size_t width_of(std::string_view utf8) {
-  std::size_t width = 0;
-  for (const char byte : utf8) width += (static_cast<unsigned char>(byte) & 0xC0U) != 0x80U;
-  return width;
-}
 
 bool is_scalar(const Json& value) { return !value.is_structured(); }
 
@@ -89,7 +84,7 @@ class Writer {
   void append(const Json& value, std::size_t indent, std::size_t used) {
     std::string flat;
     append_flat(value, flat);
-    if (is_scalar(value) || value.empty() || used + width_of(flat) < kColumns) {
+    if (is_scalar(value) || value.empty() || used + character_count(flat) < kColumns) {
       text_ += flat;
     } else if (value.is_object()) {
       append_object(value, indent);
@@ -107,7 +102,7 @@ class Writer {
       const std::string key = Json(member.key()).dump() + ": ";
       text_.append(indent + 2, ' ');
       text_ += key;
-      append(member.value(), indent + 2, indent + 2 + width_of(key));
+      append(member.value(), indent + 2, indent + 2 + character_count(key));
     }
     text_ += '\n';
     text_.append(indent, ' ');

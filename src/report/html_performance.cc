@@ -178,6 +178,10 @@ std::string row_facts(const Json& row) {
   facts.add("Variation between rounds", percent_text(row, "cv"));
   facts.add("Drift, first to last third", percent_text(row, "third_drift"));
   facts.add("Wait for an instance, mean", duration_or_missing(row, "instance_wait_ns_mean"));
+  if (number_at(row, "interpreter_lock_wait_ns_mean")) {
+    facts.add("Wait for the interpreter's lock, mean",
+              duration_or_missing(row, "interpreter_lock_wait_ns_mean"));
+  }
   facts.add("Data type conversion, mean", duration_or_missing(row, "conversion_ns_mean"));
   facts.add("Assay's own share", percent_text(row, "harness_share"));
   facts.add("Outputs of this run", outputs_text(row));
@@ -257,10 +261,14 @@ std::string overview_charts(const Json& rows) {
 }
 
 std::string vendor_claims(const Json& result) {
-  HtmlTable table("The vendor's claims", {{"Batch", true}, {"Source"}, {"Figure"}});
+  HtmlTable table("The vendor's claims",
+                  {{"Batch", true}, {"Source"}, {"Figure"}, {"QPS, of Assay's own"}, {"Remark"}});
   for (const Json& claim : list_at(result, "vendor_claim")) {
+    const auto ratio = number_at(claim, "qps_ratio");
     table.add_row({text_or_missing(claim, "batch_size"), escape_html(string_at(claim, "source")),
-                   escape_html(text_or_missing(claim, "values"))});
+                   escape_html(text_or_missing(claim, "values")),
+                   ratio ? format_number(*ratio) + " times" : std::string(kMissing),
+                   text_list(list_at(claim, "notes"))});
   }
   if (table.empty()) return "";
   return "<h3>The vendor's own claim</h3>\n" +

@@ -36,7 +36,10 @@ std::string value_at(const Json& object, const char* key) {
   if (value.is_object() && value.empty()) return "none";
   if (value.is_object() && value.contains("summary")) return text_of(value["summary"]);
   if (std::string_view(key) == "segments" && value.is_array()) {
-    return format_count(static_cast<std::int64_t>(value.size()));
+    const auto fallbacks = std::ranges::count_if(
+        value, [](const Json& segment) { return at(segment, "is_fallback") == Json(true); });
+    const std::string count = format_count(static_cast<std::int64_t>(value.size()));
+    return fallbacks == 0 ? count : fmt::format("{}, of which {} fall back", count, fallbacks);
   }
   if (value.is_number_integer()) return format_count(value.get<std::int64_t>());
   return text_of(value);
@@ -63,7 +66,7 @@ struct KeyTitle {
   std::string_view key;
   std::string_view title;
 };
-constexpr std::array<KeyTitle, 15> kKeyTitles{{{"sha256", "SHA-256"},
+constexpr std::array<KeyTitle, 16> kKeyTitles{{{"sha256", "SHA-256"},
                                                {"cpu_model", "CPU"},
                                                {"cpu_quota_cores", "CPU quota, cores"},
                                                {"size_bytes", "Size"},
@@ -71,6 +74,7 @@ constexpr std::array<KeyTitle, 15> kKeyTitles{{{"sha256", "SHA-256"},
                                                {"memory_limit_bytes", "Memory limit"},
                                                {"libc", "C library"},
                                                {"library_sha256", "Library SHA-256"},
+                                               {"folder_sha256", "Folder and packages SHA-256"},
                                                {"model_sha256", "Model SHA-256"},
                                                {"preprocessed_sha256", "Preprocessed SHA-256"},
                                                {"numeric_flags", "CPU flags for arithmetic"},
@@ -145,6 +149,10 @@ std::string run_facts(const Json& result) {
   facts.add("Finished", string_at(result, "finished_utc"));
   facts.add("Took", duration_or_missing(result, "wall_ns"));
   facts.add("Worker policy", string_at(provenance, "worker_policy"));
+  facts.add("A worker's memory, at most",
+            bytes_or_missing(at(provenance, "worker_limits"), "memory_bytes"));
+  facts.add("A worker's CPU time in a phase, at most",
+            duration_or_missing(at(provenance, "worker_limits"), "cpu_ns_per_phase"));
   facts.add("Clock", string_at(provenance, "clock"));
   facts.add("Schema version", text_or_missing(result, "schema_version"));
   return facts.html();
@@ -246,6 +254,22 @@ std::string compile_section(const Json& result) {
   return section("compile", "Compilation", html);
 }
 
+// Where a worker was that had to be stopped.
+std::string stacks_of(const Json& phases) {
+  std::string html;
+  for (const Json& phase : phases) {
+    std::string lines;
+    for (const Json& line : list_at(phase, "stack")) {
+      if (line.is_string()) lines += line.get<std::string>() + "\n";
+    }
+    if (lines.empty()) continue;
+    html +=
+        paragraph("The worker of " + words(string_at(phase, "name")) + " when it was stopped:") +
+        element("pre", escape_html(lines));
+  }
+  return html;
+}
+
 std::string phases_section(const Json& result) {
   HtmlTable table("Phases of the run",
                   {{"Phase"}, {"Outcome"}, {"Time", true}, {"Peak memory", true}, {"Remark"}});
@@ -264,7 +288,8 @@ std::string phases_section(const Json& result) {
          bytes_or_missing(phase, "peak_rss_bytes"), escape_html(remark)});
   }
   return section("phases", "Phases",
-                 table.empty() ? paragraph("No phase was begun.") : table.html());
+                 table.empty() ? paragraph("No phase was begun.")
+                               : table.html() + stacks_of(list_at(result, "phases")));
 }
 
 std::string questions_section(const Json& result) {

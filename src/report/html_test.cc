@@ -51,7 +51,7 @@ TEST_P(GoldenPage, ShowsNoJson) {
 
 TEST(Page, ARowOfFewCallsIsNotPlainlyValid) {
   Json result = golden_result("example");
-  result["performance"] = {result["performance"][0]};
+  result["performance"] = Json::array({result["performance"][0]});
   result["performance"][0]["samples"] = 64;
   EXPECT_NE(around(render_html(result, kStandIns), "badge good\">Valid<"), "");
   result["performance"][0]["samples"] = 2;

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/file.h"
+#include "base/json_parse.h"
 #include "base/json_schema.h"
 #include "report/canonical.h"
 #include "report/embedded.h"
@@ -45,12 +46,9 @@ Status write_result(const std::filesystem::path& path, const Json& result) {
 
 Result<Json> read_result(const std::filesystem::path& path) {
   ASSIGN_OR_RETURN(const std::string text, read_file(path, kLargestResultBytes));
-  Json result;
-  try {
-    result = Json::parse(text);
-  } catch (const Json::exception& error) {
-    return invalid_argument(fmt::format("{} is not JSON: {}", quoted(path), error.what()));
-  }
+  Result<Json> parsed = parse_json(text);
+  if (!parsed.ok()) return parsed.status().with_context(quoted(path));
+  Json result = *std::move(parsed);
   if (const auto version = number_at(result, "schema_version");
       version && *version > kSchemaVersion) {
     return unimplemented(fmt::format("{} has schema version {}, this Assay reads up to {}",

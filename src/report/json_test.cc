@@ -135,7 +135,7 @@ TEST(ReadResult, SaysWhatIsWrongWithAFile) {
   const auto path = scratch("wrong.json");
   EXPECT_THAT(read_result(path), StatusIs(StatusCode::kNotFound, HasSubstr("wrong.json")));
   ASSERT_THAT(write_file_atomic(path, "{\"qps\": NaN}"), IsOk());
-  EXPECT_THAT(read_result(path), StatusIs(StatusCode::kInvalidArgument, HasSubstr("not JSON")));
+  EXPECT_THAT(read_result(path), StatusIs(StatusCode::kInvalidArgument, HasSubstr("no JSON")));
   ASSERT_THAT(write_file_atomic(path, "[]"), IsOk());
   EXPECT_THAT(read_result(path), StatusIs(StatusCode::kInvalidArgument, HasSubstr("an object")));
   Json newer = golden_result("minimal");

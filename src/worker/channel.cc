@@ -13,6 +13,8 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "base/json_parse.h"
+
 namespace assay::worker {
 namespace {
 
@@ -81,6 +83,8 @@ Channel& Channel::operator=(Channel&& other) noexcept {
 
 Channel::~Channel() { close(); }
 
+void Channel::end_sending() { ::shutdown(fd_, SHUT_WR); }
+
 void Channel::close() {
   if (fd_ >= 0) ::close(std::exchange(fd_, -1));
   if (pending_fd_ >= 0) ::close(std::exchange(pending_fd_, -1));
@@ -141,9 +145,9 @@ Result<Message> Channel::receive(std::optional<Clock::time_point> deadline) {
   while (true) {
     ASSIGN_OR_RETURN(std::optional<std::string> frame, take_frame(buffer_));
     if (frame) {
-      const Json body = Json::parse(*frame, nullptr, /*allow_exceptions=*/false);
-      if (!body.is_object()) return data_loss("a message is not a JSON object");
-      return Message{JsonValue(body), std::exchange(pending_fd_, -1)};
+      const Result<Json> body = parse_json(*frame);
+      if (!body.ok() || !body->is_object()) return data_loss("a message is not a JSON object");
+      return Message{JsonValue(*body), std::exchange(pending_fd_, -1)};
     }
     RETURN_IF_ERROR(read_some(deadline));
   }

@@ -30,6 +30,8 @@ class Channel {
   ~Channel();
 
   int fd() const { return fd_; }
+  // The other end reads what was sent, then that no more will come.
+  void end_sending();
   void close();
 
   // kUnavailable when the peer is gone.

@@ -1,5 +1,6 @@
 #include "worker/client.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <signal.h>
 #include <sys/socket.h>
@@ -24,24 +25,31 @@ using Clock = std::chrono::steady_clock;
 using std::chrono::milliseconds;
 constexpr milliseconds kTick{100};
 constexpr milliseconds kStartTimeout{30000};
-constexpr std::size_t kTailBytes = 400;  // of a log, in a reason
+constexpr milliseconds kStackPatience{5000};  // for a worker that is stuck to say where
+constexpr std::size_t kTailBytes = 400;       // of a log, in a reason
 
 std::string megabytes(std::int64_t bytes) { return fmt::format("{} MB", bytes / 1'000'000); }
 
 Status status_of_error(const Json& error) {
   if (!error.is_object()) return data_loss("the worker sent an error that is none");
-  const int code = error.value("code", static_cast<int>(StatusCode::kUnknown));
-  const bool known = code > 0 && code <= static_cast<int>(StatusCode::kDataLoss);
-  return {known ? static_cast<StatusCode>(code) : StatusCode::kUnknown,
-          error.value("message", "no message")};
+  const Json code = error.value("code", Json());
+  const Json message = error.value("message", Json());
+  const int number = code.is_number_integer() ? code.get<int>() : 0;
+  const bool known = number > 0 && number <= static_cast<int>(StatusCode::kDataLoss);
+  return {known ? static_cast<StatusCode>(number) : StatusCode::kUnknown,
+          message.is_string() ? message.get<std::string>() : "no message"};
 }
 
 }  // namespace
 
-Client::Client(ClientSettings settings, Channel channel, Process process)
+Client::Client(ClientSettings settings, Channel channel, Process process, StackRequest stacks,
+               SharedNames names)
     : settings_(std::move(settings)),
       channel_(std::move(channel)),
       process_(std::move(process)),
+      stacks_(std::move(stacks)),
+      log_limit_(settings_.log),
+      names_(std::move(names)),
       oom_kills_at_start_(cgroup_oom_kills()) {}
 
 Result<Client> Client::spawn(ClientSettings settings) {
@@ -51,13 +59,18 @@ Result<Client> Client::spawn(ClientSettings settings) {
   }
   Channel ours(ends[0]);
   Channel theirs(ends[1]);
+  ASSIGN_OR_RETURN(StackRequest stacks, StackRequest::create());
+  SharedNames names;
   ASSIGN_OR_RETURN(Process process, Process::start({.program = settings.program,
-                                                    .arguments = {},
+                                                    .arguments = settings.arguments,
                                                     .environment = settings.environment,
                                                     .log = settings.log,
-                                                    .channel_fd = theirs.fd()}));
+                                                    .channel_fd = theirs.fd(),
+                                                    .stack_fd = stacks.fd(),
+                                                    .working_folder = settings.working_folder}));
   theirs.close();
-  return Client(std::move(settings), std::move(ours), std::move(process));
+  return Client(std::move(settings), std::move(ours), std::move(process), std::move(stacks),
+                std::move(names));
 }
 
 Result<Client> Client::start(ClientSettings settings, PhaseEnd& end) {
@@ -71,6 +84,25 @@ Result<Client> Client::start(ClientSettings settings, PhaseEnd& end) {
   if (hello.ok()) return client;
   end = client->finish(hello.status());
   return hello.status();
+}
+
+Status Client::begin_phase(const std::filesystem::path& log) {
+  const int fd = ::open(log.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
+  if (fd < 0) return errno_status(errno, "cannot open " + quoted(log));
+  settings_.log = log;
+  log_limit_ = LogLimit(log);
+  const Result<Json> done =
+      call("log_to", Json::object(), {.timeout = kStartTimeout, .passed_fd = fd, .tick = {}});
+  ::close(fd);
+  reset_peak_rss(process_.pid());
+  cpu_ns_at_phase_ = cpu_ns_of(process_.tree());
+  return done.status();
+}
+
+void Client::end_phase() {
+  on_event_ = nullptr;
+  log_limit_.enforce();
+  peak_rss_bytes_ = peak_rss_of(process_.pid());
 }
 
 Status Client::send(const std::string& op, Json arguments, int passed_fd) {
@@ -89,25 +121,36 @@ Result<Json> Client::receive(const std::string& op, const CallOptions& options) 
   if (death_) return Status(StatusCode::kAborted, death_->reason);
   std::optional<Clock::time_point> deadline;
   if (options.timeout) deadline = Clock::now() + *options.timeout;
+  method_.clear();
   while (true) {
     RETURN_IF_ERROR(check_watches(op, deadline, options));
-    const auto tick_end = Clock::now() + kTick;
+    // Known before the look for messages, so that what it still said is read. Its channel does not
+    // tell: a process that it left behind may hold the other end.
+    const bool gone = process_.wait(Clock::now()).has_value();
+    const auto tick_end = gone ? Clock::now() : Clock::now() + kTick;
     Result<Message> message = channel_.receive(deadline ? std::min(*deadline, tick_end) : tick_end);
     if (message.ok()) {
       if (message->fd >= 0) ::close(message->fd);
       const Json& body = message->body.get();
+      if (body.value("event", Json()) == kCallingEvent) {
+        const Json method = body.value("method", Json());
+        if (method.is_string()) method_ = method.get<std::string>();
+        continue;
+      }
       if (body.contains("event")) {
         const Json reply = on_event_ ? on_event_(body) : Json::object();
-        if (body.value("wants_reply", false) && !channel_.send(reply).ok()) return collect_end(op);
+        if (body.value("wants_reply", Json()) == true && !channel_.send(reply).ok())
+          return collect_end(op);
         continue;
       }
       if (body.contains("error")) return status_of_error(body["error"]);
       return body;
     }
     if (message.status().code() == StatusCode::kUnavailable) return collect_end(op);
+    if (gone && message.status().code() == StatusCode::kDeadlineExceeded) return collect_end(op);
     if (message.status().code() != StatusCode::kDeadlineExceeded) {
       process_.kill_tree();
-      return lost(Outcome::kFailed, fmt::format("{}: {}", op, message.status().message()));
+      return lost(Outcome::kFailed, fmt::format("{}: {}", where(op), message.status().message()));
     }
   }
 }
@@ -117,25 +160,50 @@ Status Client::check_watches(const std::string& op, std::optional<Clock::time_po
   if (interrupted()) return cancelled(fmt::format("interrupted during {}", op));
   const Clock::time_point now = Clock::now();
   if (deadline && now >= *deadline) {
-    process_.kill_tree();
-    return lost(Outcome::kTimedOut,
-                fmt::format("{} took longer than {} s", op,
-                            static_cast<double>(options.timeout->count()) / 1000));
+    return stuck(fmt::format("{} took longer than {} s", where(op),
+                             static_cast<double>(options.timeout->count()) / 1000));
   }
   if (now < next_look_) return ok_status();
   next_look_ = now + kTick;
   if (options.tick) options.tick();
-  return check_memory(op);
+  log_limit_.enforce();
+  const std::vector<pid_t> tree = process_.tree();
+  names_.look(tree);
+  RETURN_IF_ERROR(check_cpu_time(op, tree));
+  return check_memory(op, tree);
 }
 
-Status Client::check_memory(const std::string& op) {
+std::string Client::where(const std::string& op) const {
+  return method_.empty() || method_ == op ? op : fmt::format("{}, in {}", op, method_);
+}
+
+// Where its threads are is asked before they go.
+Status Client::stuck(const std::string& reason) {
+  std::vector<std::string> stack = stacks_.ask(process_.pid(), kStackPatience);
+  process_.kill_tree();
+  Status status = lost(Outcome::kTimedOut, reason);
+  death_->stack = std::move(stack);
+  return status;
+}
+
+Status Client::check_cpu_time(const std::string& op, const std::vector<pid_t>& tree) {
+  if (settings_.cpu_limit_ns <= 0) return ok_status();
+  const std::int64_t used_ns = cpu_ns_of(tree) - cpu_ns_at_phase_;
+  if (used_ns <= settings_.cpu_limit_ns) return ok_status();
+  return stuck(fmt::format("{}: the worker used {:.1f} s of CPU time, {:g} s are allowed",
+                           where(op), static_cast<double>(used_ns) / 1e9,
+                           static_cast<double>(settings_.cpu_limit_ns) / 1e9));
+}
+
+Status Client::check_memory(const std::string& op, const std::vector<pid_t>& tree) {
   const std::int64_t limit_bytes = settings_.memory_limit_bytes;
   if (limit_bytes <= 0) return ok_status();
-  const std::int64_t held_bytes = resident_bytes_of(process_.tree(), limit_bytes);
+  const std::int64_t held_bytes = resident_bytes_of(tree, limit_bytes);
   if (held_bytes <= limit_bytes) return ok_status();
   process_.kill_tree();
-  return lost(Outcome::kOutOfMemory, fmt::format("{}: the worker held {}, {} are allowed", op,
-                                                 megabytes(held_bytes), megabytes(limit_bytes)));
+  return lost(Outcome::kOutOfMemory,
+              fmt::format("{}: the worker held {}, {} are allowed", where(op),
+                          megabytes(held_bytes), megabytes(limit_bytes)));
 }
 
 Status Client::lost(Outcome outcome, const std::string& reason) {
@@ -149,7 +217,7 @@ Status Client::collect_end(const std::string& op) {
   std::optional<ProcessEnd> end = process_.wait(Clock::now() + settings_.close_grace);
   if (!end) {
     process_.kill_tree();
-    return lost(Outcome::kCrashed, fmt::format("{}: the worker closed its channel", op));
+    return lost(Outcome::kCrashed, fmt::format("{}: the worker closed its channel", where(op)));
   }
   const PhaseEnd how = unexpected_end(op, *end);
   return lost(how.outcome, how.reason);
@@ -160,32 +228,40 @@ PhaseEnd Client::unexpected_end(const std::string& op, const ProcessEnd& end) co
   if (!tail.empty()) tail = fmt::format("; its last words ({}): {}", quoted(settings_.log), tail);
   if (!end.signalled) {
     return {Outcome::kCrashed,
-            fmt::format("{}: the worker exited with code {}{}", op, end.code, tail)};
+            fmt::format("{}: the worker exited with code {}{}", where(op), end.code, tail)};
   }
   if (end.code == SIGKILL && cgroup_oom_kills() > oom_kills_at_start_) {
-    return {Outcome::kOutOfMemory, fmt::format("{}: the kernel killed the worker for memory", op)};
+    return {Outcome::kOutOfMemory,
+            fmt::format("{}: the kernel killed the worker for memory", where(op))};
   }
-  return {Outcome::kCrashed, fmt::format("{}: the worker was ended by {} (signal {}){}", op,
+  return {Outcome::kCrashed, fmt::format("{}: the worker was ended by {} (signal {}){}", where(op),
                                          signal_name(end.code), end.code, tail)};
 }
 
 PhaseEnd Client::end_of(const Status& status) const {
   if (status.ok()) return {};
   if (death_) return *death_;
-  if (status.code() == StatusCode::kCancelled) return {Outcome::kSkipped, status.message()};
+  // A backend may call its own failure that, which does not make it the user's wish.
+  if (status.code() == StatusCode::kCancelled && interrupted()) {
+    return {Outcome::kSkipped, status.message()};
+  }
   return {Outcome::kFailed, status.to_string()};
 }
 
 PhaseEnd Client::finish(const Status& status) {
   PhaseEnd end = end_of(status);
+  if (!death_) names_.look(process_.tree());
   if (!death_ && status.ok()) {
     end = close();
   } else if (!death_ && channel_.send(Json{{"op", "close"}}).ok()) {
+    channel_.end_sending();
     process_.wait(Clock::now() + settings_.close_grace);
   }
   process_.kill_tree();
+  log_limit_.enforce();
   const std::optional<ProcessEnd> ended = process_.wait(std::nullopt);
   if (ended) peak_rss_bytes_ = ended->peak_rss_bytes;
+  left_names_ = names_.clear();
   return end;
 }
 
@@ -195,11 +271,13 @@ PhaseEnd Client::close() {
   Status closed = send("close", Json::object());
   if (closed.ok())
     closed = receive(where, {.timeout = settings_.close_timeout, .tick = {}}).status();
-  if (closed.code() == StatusCode::kCancelled) {
+  if (closed.code() == StatusCode::kCancelled && interrupted()) {
     settings_.stop = nullptr;
     closed = receive(where, {.timeout = settings_.close_grace, .tick = {}}).status();
   }
   if (death_) return *death_;
+  names_.look(process_.tree());
+  channel_.end_sending();
   if (!closed.ok()) return {Outcome::kFailed, fmt::format("{}: {}", where, closed.to_string())};
   const std::optional<ProcessEnd> end = process_.wait(Clock::now() + settings_.close_grace);
   if (!end)

@@ -45,6 +45,7 @@ class Caller {
     sink_.aim(slot);
     sink_.poison(poison_);
     RETURN_IF_ERROR(adapted_.infer(views_, sink_));
+    RETURN_IF_ERROR(check_ends(sink_, *outputs_));
     input_changed_ = false;
     for (std::size_t k = 0; k < staged_.size(); ++k) {
       input_changed_ |= !std::ranges::equal(inputs[k].bytes, staged_[k].bytes());
@@ -62,9 +63,13 @@ class Caller {
  private:
   Caller(host::RuntimeBackend& runtime, const host::Adaptation& adaptation,
          const ArenaLayout& layout, std::uint64_t seed)
-      : adapted_(runtime, adaptation), sink_(layout.outputs.size()), random_(seed) {}
+      : adapted_(runtime, adaptation),
+        outputs_(&layout.outputs),
+        sink_(layout.outputs.size()),
+        random_(seed) {}
 
   host::AdaptedRuntime adapted_;
+  const std::vector<TensorSpec>* outputs_;
   SlotSink sink_;
   loadgen::Random random_;
   std::vector<Tensor> staged_;

@@ -52,7 +52,8 @@ Result<std::size_t> input_slot_bytes(const std::vector<TensorSpec>& inputs) {
 
 std::size_t output_slot_bytes(const ArenaLayout& layout) {
   return aligned(layout.outputs.size() * sizeof(OutputRecord)) +
-         aligned(std::max(layout.output_capacity_bytes, kArenaAlignment));
+         aligned(std::max(layout.output_capacity_bytes, kArenaAlignment)) +
+         layout.outputs.size() * kArenaAlignment;
 }
 
 Result<std::size_t> arena_bytes(const ArenaLayout& layout) {

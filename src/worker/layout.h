@@ -18,7 +18,9 @@ namespace assay::worker {
 //   input slot 0 | input slot 1 | ... | output slot 0 | output slot 1 | ...
 //
 // An input slot holds one batch: every input, each aligned to 64 bytes. An output slot holds the
-// OutputRecord of every output and then their bytes. Thread rule: a value, as std::vector.
+// OutputRecord of every output and then their bytes, each with 64 bytes or more behind it that
+// nobody is given, where a backend that writes too much is found out. Thread rule: a value, as
+// std::vector.
 struct ArenaLayout {
   std::vector<TensorSpec> inputs;   // concrete, at the loaded batch size
   std::vector<TensorSpec> outputs;  // as the model declares them: free dimensions are -1

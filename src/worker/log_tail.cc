@@ -19,12 +19,9 @@ std::string log_tail(const std::filesystem::path& log, std::size_t most_bytes) {
   text.erase(text.find_last_not_of(" \t\r\n") + 1);
   if (cut && !text.empty()) {
     const std::size_t line_end = text.find('\n');
-    const auto continues = [](char byte) {
-      return (static_cast<unsigned char>(byte) & 0xC0U) == 0x80U;
-    };
     const auto begin = line_end != std::string::npos
                            ? text.begin() + static_cast<std::ptrdiff_t>(line_end) + 1
-                           : std::find_if_not(text.begin() + 1, text.end(), continues);
+                           : std::find_if(text.begin() + 1, text.end(), starts_character);
     text.erase(text.begin(), begin);
   }
   return valid_utf8(text);

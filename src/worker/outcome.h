@@ -2,6 +2,7 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace assay::worker {
 
@@ -15,6 +16,7 @@ std::string_view name_of(Outcome outcome);
 struct PhaseEnd {
   Outcome outcome = Outcome::kOk;
   std::string reason;
+  std::vector<std::string> stack;  // of a worker that was stuck: threads and their frames
 
   bool ok() const { return outcome == Outcome::kOk; }
 };

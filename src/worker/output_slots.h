@@ -2,7 +2,9 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
+#include <vector>
 
 #include "base/result.h"
 #include "host/backend.h"
@@ -24,6 +26,10 @@ class SlotSink : public host::OutputSink {
   // slot: not for timed calls.
   void poison(std::uint64_t pattern = ~std::uint64_t{0});
 
+  // After a call whose slot was poisoned: the first output behind whose end something was written,
+  // into the kArenaAlignment bytes or more that nobody was given.
+  std::optional<std::size_t> written_beyond() const;
+
   Result<std::span<std::byte>> allocate(std::size_t output_index,
                                         std::span<const std::int64_t> shape,
                                         std::size_t size_bytes) override;
@@ -37,6 +43,10 @@ class SlotSink : public host::OutputSink {
   std::size_t used_bytes_ = 0;
   std::size_t wanted_bytes_ = 0;  // of all outputs of this call so far
   bool overflowed_ = false;
+  std::uint64_t poison_ = 0;
 };
+
+// kInternal, with the output's name, when something was written behind the end of one.
+Status check_ends(const SlotSink& sink, const std::vector<TensorSpec>& outputs);
 
 }  // namespace assay::worker

@@ -25,6 +25,7 @@
 
 #include "base/file.h"
 #include "worker/process_tree.h"
+#include "worker/protocol.h"
 
 extern char** environ;  // NOLINT: POSIX's own name
 
@@ -33,7 +34,6 @@ namespace fs = std::filesystem;
 namespace {
 
 using Clock = std::chrono::steady_clock;
-constexpr int kChannelFd = 3;
 constexpr const char* kMarkerName = "ASSAY_WORKER_MARK";
 constexpr std::chrono::seconds kKillPatience{5};
 constexpr std::chrono::milliseconds kKillRound{100};
@@ -83,12 +83,19 @@ struct SpawnSettings {
 
 void arrange(SpawnSettings& settings, const SpawnRequest& request) {
   auto* actions = &settings.actions;
-  posix_spawn_file_actions_adddup2(actions, request.channel_fd, kChannelFd);
+  const bool channel = request.channel_fd >= 0;
+  const bool stack = channel && request.stack_fd >= 0;
+  if (channel) posix_spawn_file_actions_adddup2(actions, request.channel_fd, kWorkerChannelFd);
+  if (stack) posix_spawn_file_actions_adddup2(actions, request.stack_fd, kWorkerStackFd);
   posix_spawn_file_actions_addopen(actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
   posix_spawn_file_actions_addopen(actions, STDOUT_FILENO, request.log.c_str(),
                                    O_WRONLY | O_CREAT | O_APPEND, 0644);
   posix_spawn_file_actions_adddup2(actions, STDOUT_FILENO, STDERR_FILENO);
-  posix_spawn_file_actions_addclosefrom_np(actions, kChannelFd + 1);
+  const int first_unused = stack ? kWorkerStackFd + 1 : channel ? kWorkerStackFd : kWorkerChannelFd;
+  posix_spawn_file_actions_addclosefrom_np(actions, first_unused);
+  if (!request.working_folder.empty()) {
+    posix_spawn_file_actions_addchdir_np(actions, request.working_folder.c_str());
+  }
   sigset_t none;
   sigset_t defaults;
   sigemptyset(&none);

@@ -16,13 +16,16 @@ namespace assay::worker {
 
 // What to start. The child leads a session of its own (a Ctrl-C on the terminal does not reach it),
 // inherits no descriptor but standard input (empty), output and error (the log) and `channel_fd`,
-// which it finds as descriptor 3.
+// which it finds as descriptor 3 (-1: none), and `stack_fd`, which it finds as descriptor 4 (-1:
+// none, as without a channel; never 3).
 struct SpawnRequest {
   std::filesystem::path program;
   std::vector<std::string> arguments;              // without the program's own name
   std::map<std::string, std::string> environment;  // added to ours, before exec
   std::filesystem::path log;                       // created or appended to
   int channel_fd = -1;
+  int stack_fd = -1;
+  std::filesystem::path working_folder;  // empty: ours
 };
 
 // How a process ended.

@@ -55,6 +55,15 @@ TEST(Process, OutputAndErrorGoToTheLog) {
   EXPECT_EQ(read_all(request.log), "out\nerr\n");
 }
 
+TEST(Process, RunsInTheFolderThatIsAskedFor) {
+  SpawnRequest request = shell("pwd -P; ls /proc/$$/fd/3 2>/dev/null", "folder");
+  request.channel_fd = -1;
+  request.working_folder = ::testing::TempDir();
+  Process process = Process::start(request).value();
+  process.wait(std::nullopt);
+  EXPECT_EQ(read_all(request.log), fs::canonical(::testing::TempDir()).string() + "\n");
+}
+
 TEST(Process, EnvironmentIsAdded) {
   SpawnRequest request = shell("echo $ASSAY_TEST_VALUE", "environment");
   request.environment["ASSAY_TEST_VALUE"] = "here";

@@ -3,10 +3,12 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <cstdio>
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "drill/drill.h"
 #include "worker/protocol.h"
 #include "worker/server_state.h"
 
@@ -62,6 +64,7 @@ template Result<std::uint64_t> member(const Json&, const char*);
 const std::map<std::string, Server::Handler>& Server::handlers() {
   static const std::map<std::string, Handler> kHandlers = {
       {"hello", &Server::hello},
+      {"log_to", &Server::log_to},
       {"open", &Server::open},
       {"probe", &Server::probe},
       {"interact_profile", &Server::interact_profile},
@@ -75,6 +78,9 @@ const std::map<std::string, Server::Handler>& Server::handlers() {
       {"measure", &Server::measure},
       {"exercise", &Server::exercise},
       {"harness", &Server::harness},
+      {"benchmark", &Server::benchmark},
+      {"facts", &Server::facts},
+      {"drill", &Server::drill},
       {"close", &Server::close},
   };
   return kHandlers;
@@ -88,6 +94,8 @@ int Server::run() {
     const std::scoped_lock lock(sending_);
     if (!channel_.send(reply.ok() ? *reply : error_reply(reply.status())).ok()) return 0;
   }
+  // Stays until the controller has looked at what this process holds.
+  (void)channel_.receive(std::nullopt);
   return 0;
 }
 
@@ -110,6 +118,10 @@ Result<Json> Server::event(Json body, bool wants_reply) {
   return message.body.get();
 }
 
+void Server::calling(const char* method) {
+  (void)event({{"event", kCallingEvent}, {"method", method}}, false).ok();
+}
+
 Result<Json> Server::hello(const Json& request, int /*fd*/) {
   const int protocol = request.value("protocol", 0);
   if (protocol != kProtocolVersion) {
@@ -117,6 +129,17 @@ Result<Json> Server::hello(const Json& request, int /*fd*/) {
                                            protocol, kProtocolVersion));
   }
   return Json{{"protocol", kProtocolVersion}};
+}
+
+// What is printed from now on belongs to another phase.
+Result<Json> Server::log_to(const Json& /*request*/, int fd) {
+  if (fd < 0) return invalid_argument("log_to without a file");
+  (void)std::fflush(nullptr);
+  const bool done = ::dup2(fd, STDOUT_FILENO) >= 0 && ::dup2(fd, STDERR_FILENO) >= 0;
+  const int error = errno;
+  ::close(fd);
+  if (!done) return errno_status(error, "cannot write to another log");
+  return Json::object();
 }
 
 Result<Json> Server::open(const Json& request, int /*fd*/) {
@@ -130,6 +153,7 @@ Result<Json> Server::open(const Json& request, int /*fd*/) {
 Result<host::CompileBackend*> Server::compiler() {
   if (!library_) return failed_precondition("no backend is open");
   if (!compiler_) {
+    calling("create of the compile backend");
     ASSIGN_OR_RETURN(host::CompileBackend made, host::CompileBackend::create(*library_));
     compiler_.emplace(std::move(made));
   }
@@ -139,6 +163,7 @@ Result<host::CompileBackend*> Server::compiler() {
 Result<host::RuntimeBackend*> Server::runtime() {
   if (!library_) return failed_precondition("no backend is open");
   if (!runtime_) {
+    calling("create of the runtime backend");
     ASSIGN_OR_RETURN(host::RuntimeBackend made, host::RuntimeBackend::create(*library_));
     runtime_.emplace(std::move(made));
   }
@@ -147,10 +172,13 @@ Result<host::RuntimeBackend*> Server::runtime() {
 
 Result<Json> Server::probe(const Json& /*request*/, int /*fd*/) {
   if (!library_) return failed_precondition("no backend is open");
+  calling("probe");
   ASSIGN_OR_RETURN(const std::optional<host::ProbeResult> found, host::probe(*library_));
   ASSIGN_OR_RETURN(host::CompileBackend * backend, compiler());
+  calling("get_traits");
   ASSIGN_OR_RETURN(const host::CompileTraits traits, backend->traits());
   ASSIGN_OR_RETURN(host::RuntimeBackend * running, runtime());
+  calling("version");
   ASSIGN_OR_RETURN(const std::string version, running->version());
   return Json{{"probe", found ? to_json(*found) : Json(nullptr)},
               {"hardware_type", traits.hardware_type},
@@ -158,6 +186,15 @@ Result<Json> Server::probe(const Json& /*request*/, int /*fd*/) {
               {"need_quant", traits.need_quant},
               {"version", version},
               {"interface_version", library_->interface_version()}};
+}
+
+// The backend that is open, or, before open, the library at "library".
+Result<Json> Server::drill(const Json& request, int /*fd*/) {
+  ASSIGN_OR_RETURN(const std::string name, member<std::string>(request, "name"));
+  ASSIGN_OR_RETURN(const Json arguments, member<Json>(request, "arguments"));
+  const drill::Context context{library_ ? &*library_ : nullptr, request.value("library", "")};
+  ASSIGN_OR_RETURN(const drill::Finding found, drill::run_drill(name, context, arguments));
+  return Json{{"violation", found.violation}, {"facts", *found.facts}};
 }
 
 Result<Json> Server::close(const Json& /*request*/, int /*fd*/) {

@@ -81,6 +81,7 @@ Status RemoteCalibration::make_batch(std::uint64_t count) {
 Result<Json> Server::interact_profile(const Json& request, int /*fd*/) {
   ASSIGN_OR_RETURN(const std::string configs, member<std::string>(request, "configs"));
   ASSIGN_OR_RETURN(host::CompileBackend * backend, compiler());
+  calling("get_interact_profile");
   ASSIGN_OR_RETURN(const std::string profile, backend->get_interact_profile(configs));
   return Json{{"profile", profile}};
 }
@@ -89,6 +90,7 @@ Result<Json> Server::pre_optimize(const Json& request, int /*fd*/) {
   ASSIGN_OR_RETURN(const std::string configs, member<std::string>(request, "configs"));
   ASSIGN_OR_RETURN(const std::string folder, member<std::string>(request, "folder"));
   ASSIGN_OR_RETURN(host::CompileBackend * backend, compiler());
+  calling("pre_optimize");
   ASSIGN_OR_RETURN(const std::optional<std::string> changed,
                    backend->pre_optimize(configs, folder));
   return Json{{"configs", null_or(changed)}};
@@ -96,8 +98,22 @@ Result<Json> Server::pre_optimize(const Json& request, int /*fd*/) {
 
 Result<Json> Server::best_batch_size(const Json& /*request*/, int /*fd*/) {
   ASSIGN_OR_RETURN(host::CompileBackend * backend, compiler());
+  calling("get_best_batch_size");
   ASSIGN_OR_RETURN(const auto sizes, backend->get_best_batch_size());
   return Json{{"batch_sizes", sizes ? Json(*sizes) : Json(nullptr)}};
+}
+
+Result<std::unique_ptr<host::CalibrationData>> Server::samples(const Json& request, int fd) {
+  std::unique_ptr<host::CalibrationData> data = std::make_unique<host::NoData>();
+  if (fd < 0) return data;
+  ASSIGN_OR_RETURN(const Json description, member<Json>(request, "calibration"));
+  ASSIGN_OR_RETURN(const std::size_t bytes, member<std::size_t>(description, "bytes"));
+  ASSIGN_OR_RETURN(SharedMemory memory, SharedMemory::attach(fd, bytes));
+  ASSIGN_OR_RETURN(std::vector<TensorSpec> inputs,
+                   specs_from_json(description.value("inputs", Json())));
+  data =
+      std::make_unique<RemoteCalibration>(*this, description, std::move(memory), std::move(inputs));
+  return data;
 }
 
 Result<Json> Server::compile(const Json& request, int fd) {
@@ -109,16 +125,8 @@ Result<Json> Server::compile(const Json& request, int fd) {
     return event({{"event", "progress"}, {"done", done}, {"stage", stage}}, false).ok();
   };
   ASSIGN_OR_RETURN(host::CompileBackend * backend, compiler());
-  std::unique_ptr<host::CalibrationData> data = std::make_unique<host::NoData>();
-  if (fd >= 0) {
-    ASSIGN_OR_RETURN(const Json description, member<Json>(request, "calibration"));
-    ASSIGN_OR_RETURN(const std::size_t bytes, member<std::size_t>(description, "bytes"));
-    ASSIGN_OR_RETURN(SharedMemory memory, SharedMemory::attach(fd, bytes));
-    ASSIGN_OR_RETURN(std::vector<TensorSpec> inputs,
-                     specs_from_json(description.value("inputs", Json())));
-    data = std::make_unique<RemoteCalibration>(*this, description, std::move(memory),
-                                               std::move(inputs));
-  }
+  ASSIGN_OR_RETURN(const std::unique_ptr<host::CalibrationData> data, samples(request, fd));
+  calling("compile");
   const std::int64_t start_ns = now_ns();
   ASSIGN_OR_RETURN(const std::string result, backend->compile(job, *data));
   return Json{{"result", result}, {"wall_ns", now_ns() - start_ns}};

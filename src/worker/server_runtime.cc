@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/clock.h"
+#include "base/json_parse.h"
 #include "loadgen/client_loop.h"
 #include "loadgen/harness.h"
 #include "loadgen/host_watch.h"
@@ -52,11 +53,23 @@ class WindowObserver : public loadgen::ClosedLoopObserver {
 
 // Values may be lost on the way to the model when its info says "lossy_conversion": true.
 host::AdaptPolicy conversion_policy(const std::string& configs) {
-  const Json json = Json::parse(configs, nullptr, /*allow_exceptions=*/false);
-  const Json info = json.is_object() ? json.value("model_info", Json()) : Json();
+  const Result<Json> json = parse_json(configs);
+  const Json info = json.ok() && json->is_object() ? json->value("model_info", Json()) : Json();
   const auto asked = info.is_object() ? info.find("lossy_conversion") : info.end();
   const bool lossy = asked != info.end() && *asked == true;
   return lossy ? host::AdaptPolicy::kLossy : host::AdaptPolicy::kLossless;
+}
+
+// Of a backend that has an interpreter: the calls between two looks, and their waits for its lock.
+Json lock_difference(const Json& before, const Json& after) {
+  constexpr const char* kLock = "interpreter_lock";
+  if (!before.contains(kLock) || !after.contains(kLock)) return nullptr;
+  Json difference = Json::object();
+  for (const char* key : {"calls", "wait_ns"}) {
+    difference[key] =
+        after[kLock].value(key, std::int64_t{0}) - before[kLock].value(key, std::int64_t{0});
+  }
+  return difference;
 }
 
 }  // namespace
@@ -68,8 +81,10 @@ Result<Json> Server::load(const Json& request, int /*fd*/) {
   ASSIGN_OR_RETURN(const std::string folder, member<std::string>(request, "artifact_folder"));
   job.artifact_folder = folder;
   ASSIGN_OR_RETURN(job.batch_size, member<std::int64_t>(request, "batch_size"));
+  job.calling = [this](const char* method) { calling(method); };
   if (request.value("new_handle", false) && runtime_) {
     adapted_.reset();
+    calling("close");
     RETURN_IF_ERROR(runtime_->close());
     runtime_.reset();
   }
@@ -92,14 +107,18 @@ Result<Json> Server::load(const Json& request, int /*fd*/) {
       {"load_ns", load_ns},
       {"thread_rule", backend->thread_rule() == host::ThreadRule::kAny ? "any" : "one_call"},
       {"qs_mode_supported", backend->is_qs_mode_supported()},
+      {"has_benchmark", backend->has_benchmark()},
       {"inputs", worker::to_json(backend->signature().inputs)},
       {"outputs", worker::to_json(adapted_->output_specs())},
       {"conversions", conversions}};
 }
 
 Status Server::plan_adaptation(const Json& request, host::AdaptPolicy policy) {
-  ASSIGN_OR_RETURN(const std::vector<TensorSpec> caller,
+  ASSIGN_OR_RETURN(std::vector<TensorSpec> caller,
                    specs_from_json(request.value("caller_inputs", Json())));
+  ASSIGN_OR_RETURN(const std::int64_t asked, member<std::int64_t>(request, "batch_size"));
+  caller = host::in_loaded_batches(std::move(caller), runtime_->signature(), asked,
+                                   runtime_->loaded_batch_size());
   ASSIGN_OR_RETURN(adaptation_, host::plan_adaptation(caller, runtime_->signature(), policy,
                                                       /*float_outputs=*/true));
   return ok_status();
@@ -137,6 +156,7 @@ Result<Json> Server::infer(const Json& request, int /*fd*/) {
     return Json{{"slot", slot}, {"needed_output_bytes", needed}};
   }
   RETURN_IF_ERROR(status);
+  RETURN_IF_ERROR(check_ends(sink, layout_->outputs));
   return Json{{"slot", slot}, {"infer_ns", infer_ns}};
 }
 
@@ -179,6 +199,8 @@ Result<Json> Server::measure(const Json& request, int /*fd*/) {
   BackendTarget target(*runtime_, *layout_, arena_.bytes(), std::move(order),
                        {settings.clients, kept, settings.seed, adaptation_});
   WindowObserver observer(*this);
+  ASSIGN_OR_RETURN(const Json before, backend_facts());
+  calling("infer");
   RETURN_IF_ERROR(
       loadgen::run_closed_loop(target, settings, recorder, std::stop_token(), &observer));
   if (settings.warmup.cap_ns > 0) {
@@ -186,6 +208,7 @@ Result<Json> Server::measure(const Json& request, int /*fd*/) {
     const auto median_ns = static_cast<double>(seen.warmup.last_median_ns);
     chunk_ = settings.exact_iterations ? 1 : loadgen::chunk_for(median_ns > 0 ? median_ns : 1e9);
   }
+  ASSIGN_OR_RETURN(const Json after, backend_facts());
   Json calls = Json::array();
   for (const KeptCall& call : target.kept_calls()) {
     calls.push_back({{"query", call.query},
@@ -196,6 +219,7 @@ Result<Json> Server::measure(const Json& request, int /*fd*/) {
   return Json{{"kept", calls},
               {"host", observer.host(settings.clients)},
               {"instance_wait_ns", target.instance_wait_ns()},
+              {"interpreter_lock", lock_difference(before, after)},
               {"conversion",
                {{"calls", conversions.calls},
                 {"tensors", conversions.tensors},
@@ -215,6 +239,7 @@ Result<Json> Server::exercise(const Json& request, int /*fd*/) {
   settings.record = request.value("record", false);
   settings.order = request.value("order", std::vector<std::uint64_t>());
   std::size_t needed_bytes = 0;
+  calling("infer");
   const Result<check::CallDifferences> counted =
       worker::exercise(*runtime_, adaptation_, *layout_, arena_.bytes(), settings, needed_bytes);
   if (needed_bytes > 0) return Json{{"needed_output_bytes", needed_bytes}};
@@ -222,10 +247,32 @@ Result<Json> Server::exercise(const Json& request, int /*fd*/) {
   return Json{{"differences", check::to_json(*counted)}};
 }
 
+Result<Json> Server::benchmark(const Json& request, int fd) {
+  if (!runtime_) return failed_precondition("benchmark needs load first");
+  ASSIGN_OR_RETURN(const std::unique_ptr<host::CalibrationData> data, samples(request, fd));
+  ASSIGN_OR_RETURN(const std::string claims, runtime_->benchmark(*data));
+  return Json{{"claims", claims}};
+}
+
+Result<Json> Server::backend_facts() {
+  if (!library_ || !runtime_) return Json::object();
+  ASSIGN_OR_RETURN(const std::optional<std::string> text, runtime_->facts());
+  if (!text) return Json::object();
+  Result<Json> facts = parse_json(*text);
+  if (facts.ok() && facts->is_object()) return facts;
+  return internal_error("assay.facts/1 gave what is no JSON object");
+}
+
+Result<Json> Server::facts(const Json& /*request*/, int /*fd*/) {
+  ASSIGN_OR_RETURN(Json found, backend_facts());
+  return Json{{"facts", std::move(found)}};
+}
+
 Result<Json> Server::harness(const Json& /*request*/, int /*fd*/) {
   if (!runtime_ || !layout_) return failed_precondition("harness needs load and arena first");
   BackendTarget target(*runtime_, *layout_, arena_.bytes(), loadgen::QueryOrder::repeated(0),
                        {1, 0, 0, adaptation_});
+  calling("infer");
   ASSIGN_OR_RETURN(const loadgen::HarnessOverhead overhead, loadgen::measure_harness(target));
   return Json{{"harness", loadgen::to_json(overhead)}};
 }

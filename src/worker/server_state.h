@@ -40,6 +40,7 @@ class Server {
 
   Result<Json> dispatch(const Message& message);
   Result<Json> hello(const Json& request, int fd);
+  Result<Json> log_to(const Json& request, int fd);
   Result<Json> open(const Json& request, int fd);
   Result<Json> probe(const Json& request, int fd);
   Result<Json> interact_profile(const Json& request, int fd);
@@ -53,8 +54,18 @@ class Server {
   Result<Json> measure(const Json& request, int fd);
   Result<Json> exercise(const Json& request, int fd);
   Result<Json> harness(const Json& request, int fd);
+  Result<Json> benchmark(const Json& request, int fd);
+  Result<Json> facts(const Json& request, int fd);
+  Result<Json> drill(const Json& request, int fd);
   Result<Json> close(const Json& request, int fd);
 
+  // The samples that a request describes and `fd` carries; none without one.
+  Result<std::unique_ptr<host::CalibrationData>> samples(const Json& request, int fd);
+  // Tells the controller which of the backend's methods runs now, for an operation that calls
+  // several: a worker that is lost cannot say so any more.
+  void calling(const char* method);
+  // What the backend says of itself by assay.facts/1; an empty object when it says nothing.
+  Result<Json> backend_facts();
   Result<host::CompileBackend*> compiler();
   Result<host::RuntimeBackend*> runtime();
   Status plan_adaptation(const Json& request, host::AdaptPolicy policy);

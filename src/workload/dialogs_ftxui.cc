@@ -1,6 +1,8 @@
 #include "workload/dialogs_ftxui.h"
 
 #include <fmt/format.h>
+#include <poll.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <exception>
@@ -10,16 +12,40 @@
 #include <ftxui/component/screen_interactive.hpp>
 #include <ftxui/dom/elements.hpp>
 #include <nlohmann/json.hpp>
+#include <stop_token>
+#include <thread>
 #include <utility>
 
 namespace assay::workload {
 namespace {
+
+constexpr int kWatchMs = 100;
+
+// Ends a dialog that nobody can answer any more. The screen reads its terminal without noticing
+// that it was hung up, and knows nothing of our signal handlers.
+class Watch {
+ public:
+  Watch(ftxui::ScreenInteractive& screen, const std::atomic<bool>* stop)
+      : thread_([&screen, stop](const std::stop_token& done) {
+          while (!done.stop_requested()) {
+            pollfd terminal{STDIN_FILENO, 0, 0};
+            const bool gone = ::poll(&terminal, 1, kWatchMs) == 1;
+            if (!gone && (stop == nullptr || !stop->load())) continue;
+            screen.Exit();
+            return;
+          }
+        }) {}
+
+ private:
+  std::jthread thread_;
+};
 
 struct Page {
   std::string title;
   std::string note;
   std::string complaint;
   std::string keys;  // what the keys do
+  const std::atomic<bool>* stop = nullptr;
 };
 
 // A value as a person reads and types it: text without quotes.
@@ -52,6 +78,7 @@ class Dialog {
                                       return true;
                                     });
     try {
+      const Watch watch(screen_, page_.stop);
       screen_.Loop(framed);
     } catch (const std::exception& error) {
       return internal_error(fmt::format("dialog \"{}\": {}", page_.title, error.what()));
@@ -134,15 +161,18 @@ Result<std::optional<JsonValue>> ask_text(Page page, const Question& question) {
 
 class TerminalDialogs : public DialogProvider {
  public:
+  explicit TerminalDialogs(const std::atomic<bool>* stop) : stop_(stop) {}
+
   Result<bool> wants_to_configure(const std::string& backend) override {
-    ASSIGN_OR_RETURN(const auto answer,
-                     ask_yes_no({"Configure the backend's options?", backend, "", ""}, false));
+    ASSIGN_OR_RETURN(
+        const auto answer,
+        ask_yes_no({"Configure the backend's options?", backend, "", "", stop_}, false));
     return answer && **answer == Json(true);
   }
 
   Result<std::optional<JsonValue>> ask(const Question& question,
                                        const std::string& complaint) override {
-    Page page{question.name, question.note, complaint, ""};
+    Page page{question.name, question.note, complaint, "", stop_};
     switch (question.dialog) {
       case DialogType::kYesNo:
         return ask_yes_no(std::move(page), question.default_value == JsonValue(Json(true)));
@@ -153,12 +183,15 @@ class TerminalDialogs : public DialogProvider {
     }
     return ask_text(std::move(page), question);
   }
+
+ private:
+  const std::atomic<bool>* stop_;
 };
 
 }  // namespace
 
-std::unique_ptr<DialogProvider> make_terminal_dialogs() {
-  return std::make_unique<TerminalDialogs>();
+std::unique_ptr<DialogProvider> make_terminal_dialogs(const std::atomic<bool>* stop) {
+  return std::make_unique<TerminalDialogs>(stop);
 }
 
 }  // namespace assay::workload

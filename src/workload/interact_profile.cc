@@ -11,6 +11,7 @@
 #include <system_error>
 
 #include "base/suggest.h"
+#include "base/utf8.h"
 #include "workload/comma_list.h"
 #include "workload/schemas.h"
 
@@ -315,6 +316,10 @@ Result<InteractProfile> interact_profile_from_backend(const Json& returned, std:
 }
 
 Result<JsonValue> coerce_answer(const Question& question, const Json& value) {
+  if (value.is_string() && !is_valid_utf8(value.get_ref<const std::string&>())) {
+    return invalid_argument(fmt::format("found \"{}\", accepted: UTF-8 text",
+                                        valid_utf8(value.get_ref<const std::string&>())));
+  }
   const auto coerced = as_type(question.type, value);
   if (!coerced) {
     return invalid_argument(

@@ -26,9 +26,17 @@ constexpr std::int64_t kQuickMinSamples = 200;  // for accuracy, so that it stil
 constexpr int kQuickRounds = 1;
 constexpr std::size_t kQuickBatchSizes = 2;
 
-// Metrics whose value is a share of 1.
-constexpr std::array<std::string_view, 4> kShareMetrics = {"top1", "top5", "auc",
-                                                           "binary_accuracy"};
+// Metrics whose value is a share, and what the whole is.
+struct ShareMetric {
+  std::string_view name;
+  double whole;
+};
+constexpr std::array<ShareMetric, 6> kShareMetrics = {{{"top1", 1},
+                                                       {"top5", 1},
+                                                       {"auc", 1},
+                                                       {"binary_accuracy", 1},
+                                                       {"exact_match", 100},
+                                                       {"squad_f1", 100}}};
 
 Status merged(const std::vector<Status>& errors) {
   std::string message;
@@ -228,15 +236,20 @@ class Planner {
       workload.iterations = std::min(workload.iterations, kQuickIterations);
     }
     workload.max_duration_s = std::min(workload.max_duration_s, kQuickDurationS);
+    // An accuracy of a few samples says nothing; outputs are compared value by value.
+    const bool counts_answers = workload.test_accuracy && plan_.model.dataset_name;
     if (!request_.data_percent) {
       workload.data_percent = std::min(workload.data_percent, kQuickDataPercent);
-      plan_.min_accuracy_samples = kQuickMinSamples;
+      if (counts_answers) plan_.min_accuracy_samples = kQuickMinSamples;
     }
+    const std::string samples =
+        counts_answers ? fmt::format("accuracy on {} % of the data set but at least {} samples",
+                                     workload.data_percent, plan_.min_accuracy_samples)
+                       : fmt::format("{} % of the inputs", workload.data_percent);
     plan_.notes.push_back(fmt::format(
-        "--quick: {} round of at least {} batches per client and at most {} s a row, accuracy on "
-        "{} % of the data set but at least {} samples; a full run decides",
-        plan_.rounds, workload.iterations, workload.max_duration_s, workload.data_percent,
-        plan_.min_accuracy_samples));
+        "--quick: {} round of at least {} batches per client and at most {} s a row, {}; a full "
+        "run decides",
+        plan_.rounds, workload.iterations, workload.max_duration_s, samples));
   }
 
   void choose_data() {
@@ -319,13 +332,13 @@ class Planner {
     }
     if (!plan_.model.metric->is_object() || !criteria.min) return;
     const std::string metric = plan_.model.metric->value("name", "");
-    const bool share =
-        std::find(kShareMetrics.begin(), kShareMetrics.end(), metric) != kShareMetrics.end();
-    if (!share || (*criteria.min >= 0 && *criteria.min <= 1)) return;
+    const auto* const share = std::ranges::find(kShareMetrics, metric, &ShareMetric::name);
+    if (share == kShareMetrics.end()) return;
+    if (*criteria.min >= 0 && *criteria.min <= share->whole) return;
     refuse(invalid_argument(to_string(workload_problem(
-        "/criteria/accuracy/min",
-        fmt::format("found {}, accepted: a number from 0 to 1, since {} is a share", *criteria.min,
-                    metric)))));
+        "/criteria/accuracy/min", fmt::format("found {}, accepted: a number from 0 to {}, since {} "
+                                              "is a share",
+                                              *criteria.min, share->whole, metric)))));
   }
 
   void load_reference() {

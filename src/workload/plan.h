@@ -41,9 +41,17 @@ struct RunRequest {
   bool resume = false;
   bool strict = false;
   bool keep_raw = false;
-  std::optional<double> timeout_s;  // of each phase
+  std::optional<double> timeout_s;               // of each phase
+  std::optional<double> worker_memory_limit_gb;  // of a worker and its descendants
+  std::optional<double> worker_cpu_limit_s;      // of them in one phase
   std::uint64_t seed = 1;
   std::string stability;  // budget of the stability matrix; "": quick
+
+  // Of the backend under test.
+  std::filesystem::path backend_path;  // it, or the folder that holds it; searched first
+  std::string python;                  // interpreter of a Python backend; "": python3
+  std::filesystem::path requirements;  // what that interpreter must have; empty: the backend's own
+  std::vector<std::string> stubs;      // modules that a Python backend imports and does not get
 
   // The folder of ASSAY_BACKENDS that holds the backend, when it is not found without; the command
   // that repeats the run names it.

@@ -25,7 +25,13 @@ Json to_json(const RunRequest& request) {
           {"resume", request.resume},
           {"strict", request.strict},
           {"keep_raw", request.keep_raw},
+          {"backend_path", request.backend_path.native()},
+          {"python", request.python},
+          {"requirements", request.requirements.native()},
+          {"stubs", request.stubs},
           {"timeout_s", or_null(request.timeout_s)},
+          {"worker_memory_limit_gb", or_null(request.worker_memory_limit_gb)},
+          {"worker_cpu_limit_s", or_null(request.worker_cpu_limit_s)},
           {"stability", request.stability.empty() ? "quick" : request.stability},
           {"seed", request.seed}};
 }
@@ -85,6 +91,10 @@ std::string command_line(const RunRequest& request, const std::string& subcomman
   if (!request.model.empty()) option("--model", request.model.native());
   for (const std::string& dimension : request.dimensions) option("--dim", dimension);
   option("--hardware_type", request.hardware_type);
+  if (!request.backend_path.empty()) option("--backend_path", request.backend_path.native());
+  if (!request.python.empty()) option("--python", request.python);
+  if (!request.requirements.empty()) option("--requirements", request.requirements.native());
+  for (const std::string& stub : request.stubs) option("--stub", stub);
   if (request.batch_sizes) {
     option("--batch_sizes", fmt::format("{}", fmt::join(*request.batch_sizes, ",")));
   }
@@ -94,6 +104,8 @@ std::string command_line(const RunRequest& request, const std::string& subcomman
   for (const std::string& set : request.set_options) option("--set", set);
   if (!request.answers_file.empty()) option("--answers", request.answers_file.native());
   number("--timeout", request.timeout_s);
+  number("--worker_memory_limit", request.worker_memory_limit_gb);
+  number("--worker_cpu_limit", request.worker_cpu_limit_s);
   if (!request.stability.empty()) option("--stability", request.stability);
   if (request.seed != RunRequest{}.seed) option("--seed", std::to_string(request.seed));
   flag("--interactive", request.interactive);

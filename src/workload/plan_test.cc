@@ -386,6 +386,16 @@ TEST_F(PlanTest, QuickIsShorterAndSaysHow) {
                   "--quick: batch sizes 1 and 64 of 1, 4, 16, 64"));
 }
 
+TEST_F(PlanTest, QuickWithoutAccuracyHasNoLeastNumberOfSamples) {
+  write("workloads/net.json", R"({"model": "net", "test_accuracy": false, "data_percent": 5})");
+  request_.quick = true;
+  const auto result = plan();
+  ASSERT_THAT(result, IsOk());
+  EXPECT_EQ(result->workload.data_percent, 5);
+  EXPECT_EQ(result->min_accuracy_samples, 1);
+  EXPECT_THAT(result->notes.front(), HasSubstr("at most 5 s a row, 5 % of the inputs; a full run"));
+}
+
 TEST_F(PlanTest, QuickLeavesAloneWhatTheCommandLineNames) {
   request_.quick = true;
   request_.iterations = 500;

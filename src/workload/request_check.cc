@@ -56,6 +56,15 @@ void check_numbers(const RunRequest& request, Errors& errors) {
   check_range("--timeout", request.timeout_s, kLeastSeconds, kMostSeconds,
               fmt::format("seconds, a number from {} to {} (a day)", kLeastSeconds, kMostSeconds),
               errors);
+  check_range("--worker_memory_limit", request.worker_memory_limit_gb, kLeastGigabytes,
+              kMostGigabytes,
+              fmt::format("gigabytes (10^9 bytes), a number from {} to {}", kLeastGigabytes,
+                          kMostGigabytes),
+              errors);
+  check_range(
+      "--worker_cpu_limit", request.worker_cpu_limit_s, kLeastSeconds, kMostCpuSeconds,
+      fmt::format("seconds of CPU time, a number from {} to {}", kLeastSeconds, kMostCpuSeconds),
+      errors);
   if (request.batch_sizes && request.batch_sizes->empty()) {
     errors.not_accepted("--batch_sizes", "none", "at least one, such as --batch_sizes 1,8");
   }

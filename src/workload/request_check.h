@@ -16,6 +16,9 @@ namespace assay::workload {
 inline constexpr std::int64_t kMostClients = 4096;  // a thread each
 inline constexpr std::int64_t kMostIterations = 1'000'000'000;
 inline constexpr double kLeastSeconds = 0.001;
+inline constexpr double kMostCpuSeconds = 1e8;
+inline constexpr double kLeastGigabytes = 0.001;
+inline constexpr double kMostGigabytes = 1e6;
 inline constexpr double kMostSeconds = 86'400;  // a day
 
 // Numbers, the form of answers, and the hardware type; one error per problem.

@@ -206,5 +206,9 @@ const layout_row kLayout[] = {
     FIELD(assay_telemetry, struct_size),
     FIELD(assay_telemetry, reserved),
     FIELD(assay_telemetry, read),
+    TYPE(assay_facts),
+    FIELD(assay_facts, struct_size),
+    FIELD(assay_facts, reserved),
+    FIELD(assay_facts, collect),
 };
 const size_t kLayoutRows = sizeof kLayout / sizeof kLayout[0];

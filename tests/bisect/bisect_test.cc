@@ -189,7 +189,7 @@ TEST_F(BisectTest, OverflowOfHalfPrecisionIsFoundAndRoundingIsNot) {
   ASSERT_EQ(record["verdict"], "operator") << record.dump(1);
   EXPECT_EQ(record["finding"]["operator"]["outputs"], Json::array({"d"}));
   EXPECT_EQ(record["finding"]["worst"]["nonfinite_mismatches"], 4);
-  EXPECT_EQ(record["finding"]["worst"]["got"], "inf");
+  EXPECT_EQ(record["finding"]["worst"]["got"], "Infinity");
 }
 
 TEST_F(BisectTest, HalfPrecisionAloneIsWithinItsTolerance) {

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "base/file.h"
+#include "base/sanitized.h"
 #include "tensor/convert.h"
 #include "wrapper/wrapper_test_support.h"
 
@@ -153,9 +154,7 @@ TEST_F(CompileFault, ImpossibleOptionsAndMarksAreRefused) {
 // ---- chance and the heap ------------------------------------------------------------------------
 
 TEST_F(RandomFault, UninitialisedPaddingLeaksWhatTheHeapHeld) {
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-  GTEST_SKIP() << "the sanitizer's heap is another one";
-#endif
+  if (ASSAY_SANITIZED) GTEST_SKIP() << "the sanitizer's heap is another one";
   use_cnn({{"fault", "uninitialised_padding"}, {"intra_op_threads", "1"}});
   for (const int perturb :
        {1, 200}) {  // malloc then fills with the complement, as by MALLOC_PERTURB_

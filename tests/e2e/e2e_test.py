@@ -705,6 +705,18 @@ class OwnModel(Case):
         run = self.run_assay("--model", path, "--hardware_type", "CPU", *SHORT)
         self.assertIn(run.code, (0, 1), run.err)
 
+    def test_figures_of_the_backend_stand_beside_the_measured_ones(self):
+        run = self.run_assay("--model", MODELS / "dynamic_batch.onnx", "--hardware_type", "DMA", *SHORT)
+        claims = run.result["vendor_claim"]
+        rows = {row["batch_size"]: row["qps"] for row in run.result["performance"]}
+        self.assertEqual([claim["batch_size"] for claim in claims], list(rows))
+        for claim in claims:
+            self.assertEqual(claim["values"], {"qps": 1e6, "latency_mean_ms": 0.001})
+            self.assertEqual(claim["qps_ratio"], 1e6 / rows[claim["batch_size"]])
+            self.assertGreater(claim["raw"]["samples"], 0)
+            self.assertIn("from the data sheet", claim["notes"])
+        self.assertIn("from the data sheet", (run.folder / "report.html").read_text())
+
     def test_compile_only_writes_the_report(self):
         run = self.run_assay(*FASHION, "--compile_only")
         self.assert_complete(run)

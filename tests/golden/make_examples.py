@@ -471,7 +471,9 @@ def hard_case():
         numeric=[first, second], pipeline=pipeline(), performance=[good, short, failed],
         warnings=["Model info names batch 64 as the largest; the model itself accepts 32."],
         notes=[],
-        vendor_claim=[{"batch_size": 1, "source": "benchmark()", "values": {"qps": 120.5}}],
+        vendor_claim=[{"batch_size": 1, "source": "benchmark()", "values": {"qps": 120.5},
+                       "qps_ratio": 1.25, "raw": {"BS": 1, "QPS": 120.5},
+                       "notes": ["no P99 latency is given"]}],
         criteria=[
             {"name": "numeric", "outcome": "fail", "found": "2 non-finite mismatches",
              "wanted": "none", "detail": "output \"logits\", first at sample 11"},

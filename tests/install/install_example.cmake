@@ -56,6 +56,14 @@ if(PROGRAM)
   if(NOT code MATCHES "^[01]$")
     message(FATAL_ERROR "assay run failed with ${code}:\n${output}")
   endif()
+  # The example keeps the contract, and so does a backend that nobody has filled yet.
+  run("${CMAKE_COMMAND}" -E env "ASSAY_BACKENDS=${backends}" "${prefix}/${PROGRAM}" check-backend LINEAR --quick
+    --model "${model}")
+  run("${prefix}/${PROGRAM}" new-backend NEW_CARD --language cpp --output "${SCRATCH}/new")
+  build_against_prefix("${SCRATCH}/new/NEW_CARD" "${SCRATCH}/new_card")
+  expect_one_symbol("${SCRATCH}/new_card/backends/NEW_CARD/libassay_backend_new_card.so")
+  run("${CMAKE_COMMAND}" -E env "ASSAY_BACKENDS=${SCRATCH}/new_card/backends" "${prefix}/${PROGRAM}"
+    check-backend NEW_CARD --quick --junit "${SCRATCH}/new_card.xml")
   file(READ "${SCRATCH}/result/result.json" result)
   string(JSON hardware GET "${result}" hardware_type)
   if(NOT hardware STREQUAL "LINEAR")

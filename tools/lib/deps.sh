@@ -50,6 +50,31 @@ parts_loadgen() { echo loadgen; }
 expects_loadgen() { echo loadgen.h loadgen.cc; }
 unpack_loadgen() { tar -xzf "$(download_of loadgen)" -C "$1" --strip-components=1; }
 
+# The C++ development files of the wheel, without the plugins of devices other than the CPU. Its
+# CMake package finds its libraries by the name of its folder.
+parts_openvino() { echo openvino; }
+expects_openvino() { echo openvino/cmake/OpenVINOConfig.cmake openvino/include/openvino/openvino.hpp; }
+unpack_openvino() {
+  unzip -q -d "$1" "$(download_of openvino)" 'openvino/include/*' 'openvino/cmake/*' 'openvino/libs/*' \
+    '*.dist-info/licenses/*' -x openvino/libs/libopenvino_intel_gpu_plugin.so \
+    openvino/libs/libopenvino_intel_npu_plugin.so openvino/libs/cache.json
+  mv "$1"/*.dist-info/licenses "$1/licenses"
+  rmdir "$1"/*.dist-info
+}
+
+# The libraries are those of the processor alone; the headers come from the wheel of the same release
+# for another processor, which is a tenth of this one's: they differ in switches of libraries that no
+# header of the script interface uses.
+parts_libtorch() { echo libtorch libtorch-headers; }
+expects_libtorch() { echo lib/libtorch_cpu.so lib/libc10.so include/torch/script.h; }
+unpack_libtorch() {
+  unzip -q -j -d "$1/lib" "$(download_of libtorch)" 'pytorch/cpu/linux-x86_64/*.so*'
+  unzip -q -d "$1" "$(download_of libtorch-headers)" 'torch/include/*' '*.dist-info/LICENSE' '*.dist-info/NOTICE'
+  mv "$1/torch/include" "$1/include"
+  mv "$1"/*.dist-info "$1/licenses"
+  rmdir "$1/torch"
+}
+
 download_of() { echo "$assay_downloads/$(lock_field "$1" 5)"; }
 
 # override_variable ftxui -> ASSAY_FTXUI_DIR; onnxruntime-headers belongs to onnxruntime.
@@ -77,13 +102,21 @@ provide() {
     holds_expected "$name" "$dir" || die "$dir points to a folder that lacks $missing_file; remove the link or mend it."
     return
   fi
-  [[ -f $dir/.stamp && $(<"$dir/.stamp") == "$(stamp_of "$name")" ]] && return
-  make_dependency "$name" "$dir"
+  is_provided "$name" || make_dependency "$name" "$dir"
+}
+
+# is_provided NAME: there is nothing to fetch or to unpack.
+is_provided() {
+  local dir variable
+  dir=$assay_deps/$1-$(lock_field "$1" 2)
+  variable=$(override_variable "$1")
+  [[ -n ${!variable:-} || -L $dir ]] ||
+    [[ -f $dir/.stamp && $(<"$dir/.stamp") == "$(stamp_of "$1")" ]]
 }
 
 make_dependency() {
   local name=$1 dir=$2 function=${1//-/_} part scratch start
-  [[ $(uname -m) == x86_64 || $name != onnxruntime ]] ||
+  [[ $(uname -m) == x86_64 || $name != @(onnxruntime|openvino|libtorch) ]] ||
     die "$name is pinned for x86-64 only. $(override_hint "$name")"
   start=$(now_ms)
   say "$name $(lock_field "$name" 2)"

@@ -40,6 +40,7 @@ client_of() {
   case $1 in
     pypi) echo pip ;;
     npm) echo npm ;;
+    maven) echo Maven ;;
     *) echo apt ;;
   esac
 }
@@ -61,8 +62,11 @@ fetch_pypi() {
   stem=${file%.tar.gz}
   if [[ $file == *.whl ]]; then
     IFS=- read -r package version _ <<<"$stem"
-    which=(--only-binary=:all: --implementation cp --python-version 3.11 --platform manylinux_2_28_x86_64
-      --platform manylinux_2_27_x86_64)
+    which=(--only-binary=:all: --implementation cp --python-version 3.11)
+    case $file in
+      *_aarch64.whl) which+=(--platform manylinux_2_28_aarch64) ;;
+      *) which+=(--platform manylinux_2_28_x86_64 --platform manylinux_2_27_x86_64) ;;
+    esac
   else
     package=${stem%-*} version=${stem##*-}
     which=(--no-binary "$package")
@@ -78,6 +82,17 @@ fetch_npm() {
   local stem=${1%.tgz}
   npm_config_cache=$assay_state/npm npm_config_update_notifier=false npm_config_fund=false \
     npm pack --ignore-scripts "${stem%-*}@${stem##*-}"
+}
+
+# The group of an artifact, which its file's name does not tell.
+declare -rA maven_group=([pytorch-native-cpu]=ai.djl.pytorch)
+
+fetch_maven() {
+  [[ $1 =~ ^([a-z-]+)-([0-9.]+)-(linux-x86_64)\.jar$ ]] || { echo "$1: no name of an artifact"; return 1; }
+  local artifact=${BASH_REMATCH[1]} version=${BASH_REMATCH[2]} classifier=${BASH_REMATCH[3]}
+  mvn --batch-mode --quiet -Dmaven.repo.local="$assay_state/maven" \
+    org.apache.maven.plugins:maven-dependency-plugin:3.6.1:copy \
+    -Dartifact="${maven_group[$artifact]}:$artifact:$version:jar:$classifier" -DoutputDirectory=.
 }
 
 fetch_debian_trixie() {

@@ -3,14 +3,14 @@
 #include <cstdint>
 #include <filesystem>
 #include <fstream>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <sstream>
 #include <string_view>
 #include <utility>
 
-#include "onnxruntime/batch_rule.h"
-#include "onnxruntime/executed_precision.h"
+#include "batch_rule.h"
+#include "compile_result.h"
+#include "executed_precision.h"
 #include "onnxruntime/onnx_copy.h"
 #include "onnxruntime/ort.h"
 #include "onnxruntime/sample_inputs.h"
@@ -27,7 +27,6 @@ using assay::backend::Document;
 using assay::backend::Error;
 using assay::backend::LoadRequest;
 using assay::backend::TensorSpec;
-using Json = nlohmann::ordered_json;
 
 constexpr const char* kModelFolder = "model";
 
@@ -101,81 +100,16 @@ void refuse_hopeless_batches(const Document& configs, const std::vector<TensorSp
   if (!objection.empty()) throw Error(ASSAY_INVALID_ARGUMENT, objection);
 }
 
-Json tensor_map(const std::vector<TensorSpec>& specs) {
-  Json map = Json::object();
-  for (const TensorSpec& spec : specs) map[spec.name] = spec.shape;
-  return map;
-}
-
-Json precision_json(const Trial& trial) {
-  Json json = Json::object();
-  if (!trial.precision) {
-    json["note"] = "unknown: a trial run failed: " + trial.failure;
-    return json;
-  }
-  const ExecutedPrecision& executed = *trial.precision;
-  json["summary"] = executed.summary();
-  for (const std::string& name : executed.precisions()) json[name] = executed.share(name);
-  Json rows = Json::array();
-  for (const ExecutedOperator& row : executed.operators) {
-    rows.push_back({{"op", row.op},
-                    {"precision", row.precision},
-                    {"arithmetic", row.arithmetic},
-                    {"count", row.count},
-                    {"provider", row.provider}});
-  }
-  json["operators"] = std::move(rows);
-  json["note"] =
-      "share of the arithmetic operators, by ONNX Runtime's profile of one run" +
-      (executed.inserted_casts == 0
-           ? std::string()
-           : "; it converts to FLOAT32 and back around operators that it has no FLOAT16 form of (" +
-                 std::to_string(executed.inserted_casts) + " conversions)");
-  return json;
-}
-
-Json optimizations_json(const Options& options) {
-  const auto threads = [](const std::optional<int>& count) {
-    return count ? Json(*count) : Json("auto");
-  };
-  return {{"graph_optimization", options.graph_optimization},
-          {"execution_mode", options.execution_mode},
-          {"intra_op_threads", threads(options.intra_op_threads)},
-          {"inter_op_threads", threads(options.inter_op_threads)}};
-}
-
-std::string compile_result(const Document& configs, const OnnxSession& session,
-                           const Artifact& artifact, const Trial& trial) {
-  const std::int64_t fixed = fixed_batch(session.inputs(), configs);
-  Json input_type = Json::array();
-  for (const TensorSpec& input : session.inputs()) input_type.push_back(name_of(input.dtype));
-  const std::string precision = trial.precision ? trial.precision->summary() : "";
-
-  Json result = {
-      {"model", configs.text("model_info.model", configs.text("model_info.name", ""))},
-      {"framework", configs.text("model_info.framework", "Onnx")},
-      {"compile_precision", precision.empty() ? "unknown" : precision},
-      {"optimizations", optimizations_json(artifact.options)},
-      {"instance_count", 1},
-      {"device_count", 1},
-      {"input_type", std::move(input_type)},
-      {"max_batch_size", nullptr},
-      {"compile_status", "success"},
-      {"sg_percent", 100},
-      {"segments",
-       {{{"sg_idx", 0},
-         {"is_fallback", false},
-         {"input_tensor_map", tensor_map(session.inputs())},
-         {"output_tensor_map", tensor_map(session.outputs())},
-         {"compiled_model",
-          {{{"compiled_bs", fixed > 0 ? fixed : 1}, {"compiled_obj", artifact.model}}}}}}},
-      {"executed_precision", precision_json(trial)}};
-  if (fixed > 0) {
-    result["max_batch_size"] = fixed;
-  } else if (configs.has("model_info.max_batch_size")) {
-    result["max_batch_size"] = configs.integer("model_info.max_batch_size");
-  }
-  return result.dump(2);
+std::string result_of(const Document& configs, const OnnxSession& session, const Artifact& artifact,
+                      const Trial& trial) {
+  CompileFacts facts;
+  facts.signature = {session.inputs(), session.outputs()};
+  facts.fixed_batch = fixed_batch(session.inputs(), configs);
+  facts.framework = "Onnx";
+  facts.precision = trial.precision;
+  facts.precision_source = "by ONNX Runtime's profile of one run";
+  facts.trial_failure = trial.failure;
+  return compile_result(configs, artifact, facts);
 }
 
 std::string compile(const Document& configs, DataLoader& data, CompileJob& job,
@@ -201,7 +135,7 @@ std::string compile(const Document& configs, DataLoader& data, CompileJob& job,
   artifact.outputs = trial.outputs;
   session.learn(trial.outputs);
   write_artifact(artifact);
-  return compile_result(configs, session, artifact, trial);
+  return result_of(configs, session, artifact, trial);
 }
 
 std::unique_ptr<Model> load(const LoadRequest& request, const Artifact& artifact,

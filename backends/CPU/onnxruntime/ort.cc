@@ -21,23 +21,22 @@ using assay::backend::Error;
 struct ElementType {
   ONNXTensorElementDataType onnx;
   DType dtype;
-  const char* name;
 };
 constexpr std::array<ElementType, 14> kElementTypes = {{
-    {ONNX_TENSOR_ELEMENT_DATA_TYPE_DOUBLE, DType::kFloat64, "FLOAT64"},
-    {ONNX_TENSOR_ELEMENT_DATA_TYPE_FLOAT, DType::kFloat32, "FLOAT32"},
-    {ONNX_TENSOR_ELEMENT_DATA_TYPE_FLOAT16, DType::kFloat16, "FLOAT16"},
-    {ONNX_TENSOR_ELEMENT_DATA_TYPE_BFLOAT16, DType::kBFloat16, "BFLOAT16"},
-    {ONNX_TENSOR_ELEMENT_DATA_TYPE_FLOAT8E4M3FN, DType::kFloat8E4M3, "FP8"},
-    {ONNX_TENSOR_ELEMENT_DATA_TYPE_INT64, DType::kInt64, "INT64"},
-    {ONNX_TENSOR_ELEMENT_DATA_TYPE_INT32, DType::kInt32, "INT32"},
-    {ONNX_TENSOR_ELEMENT_DATA_TYPE_INT16, DType::kInt16, "INT16"},
-    {ONNX_TENSOR_ELEMENT_DATA_TYPE_INT8, DType::kInt8, "INT8"},
-    {ONNX_TENSOR_ELEMENT_DATA_TYPE_UINT8, DType::kUInt8, "UINT8"},
-    {ONNX_TENSOR_ELEMENT_DATA_TYPE_BOOL, DType::kBool, "BOOL"},
-    {ONNX_TENSOR_ELEMENT_DATA_TYPE_UINT16, DType::kUInt16, "UINT16"},
-    {ONNX_TENSOR_ELEMENT_DATA_TYPE_UINT32, DType::kUInt32, "UINT32"},
-    {ONNX_TENSOR_ELEMENT_DATA_TYPE_UINT64, DType::kUInt64, "UINT64"},
+    {ONNX_TENSOR_ELEMENT_DATA_TYPE_DOUBLE, DType::kFloat64},
+    {ONNX_TENSOR_ELEMENT_DATA_TYPE_FLOAT, DType::kFloat32},
+    {ONNX_TENSOR_ELEMENT_DATA_TYPE_FLOAT16, DType::kFloat16},
+    {ONNX_TENSOR_ELEMENT_DATA_TYPE_BFLOAT16, DType::kBFloat16},
+    {ONNX_TENSOR_ELEMENT_DATA_TYPE_FLOAT8E4M3FN, DType::kFloat8E4M3},
+    {ONNX_TENSOR_ELEMENT_DATA_TYPE_INT64, DType::kInt64},
+    {ONNX_TENSOR_ELEMENT_DATA_TYPE_INT32, DType::kInt32},
+    {ONNX_TENSOR_ELEMENT_DATA_TYPE_INT16, DType::kInt16},
+    {ONNX_TENSOR_ELEMENT_DATA_TYPE_INT8, DType::kInt8},
+    {ONNX_TENSOR_ELEMENT_DATA_TYPE_UINT8, DType::kUInt8},
+    {ONNX_TENSOR_ELEMENT_DATA_TYPE_BOOL, DType::kBool},
+    {ONNX_TENSOR_ELEMENT_DATA_TYPE_UINT16, DType::kUInt16},
+    {ONNX_TENSOR_ELEMENT_DATA_TYPE_UINT32, DType::kUInt32},
+    {ONNX_TENSOR_ELEMENT_DATA_TYPE_UINT64, DType::kUInt64},
 }};
 
 // The scopes that are alive, latest last.
@@ -206,13 +205,6 @@ DType dtype_of(ONNXTensorElementDataType type, const std::string& tensor) {
                                        std::to_string(type) +
                                        " (text, complex numbers or less than a byte), which cannot "
                                        "cross the boundary");
-}
-
-const char* name_of(DType dtype) {
-  for (const ElementType& row : kElementTypes) {
-    if (row.dtype == dtype) return row.name;
-  }
-  return "UNDEFINED";
 }
 
 Error as_error(const Ort::Exception& e) { return as_error(e.GetOrtErrorCode(), e.what()); }

@@ -51,9 +51,6 @@ class LogScope {
 // that cannot cross (text, complex numbers).
 assay::backend::DType dtype_of(ONNXTensorElementDataType type, const std::string& tensor);
 
-// "FLOAT32", the name in compile results.
-const char* name_of(assay::backend::DType dtype);
-
 // ONNX Runtime's failure as the boundary's.
 assay::backend::Error as_error(const Ort::Exception& e);
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <utility>
 
-#include "onnxruntime/batch_rule.h"
+#include "batch_rule.h"
 
 namespace cpu {
 namespace {

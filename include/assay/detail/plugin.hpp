@@ -231,6 +231,7 @@ struct RuntimeTable {
   using Holder = RuntimeHolder<Backend>;
   static constexpr bool kAsync = std::is_base_of_v<AsyncRuntime, Backend>;
   static constexpr bool kProbes = !kSameFunction<&Backend::probe, &RuntimeBackend::probe>;
+  static constexpr bool kClaims = !kSameFunction<&Backend::benchmark, &RuntimeBackend::benchmark>;
   static Holder& holder(assay_runtime* runtime) { return *reinterpret_cast<Holder*>(runtime); }
 
   static std::int32_t create(const assay_host* host, assay_runtime** runtime, assay_error* error) {
@@ -360,7 +361,7 @@ struct RuntimeTable {
       table.cancel = cancel;
     }
     table.generate_qs_config = generate_qs_config;
-    table.benchmark = benchmark;
+    if constexpr (kClaims) table.benchmark = benchmark;
     return table;
   }
 };

@@ -201,6 +201,38 @@ def microsoft_op():
                  opsets=(("", OPSET), ("com.microsoft", 1)))
 
 
+# Words of tests/data/squad that are the start and the end of an answer, and how much so. A word
+# that the vocabulary lacks is as good as another.
+STARTS = {"ada": 9, "$": 9, "creme": 9, "1958": 9, "[UNK]": 9, "lamp": 9, "pearl": 9, "long": 9,
+          "north": 9, ":": 9, "two": 9, "short": 9, "[SEP]": 100}
+ENDS = {"brook": 9, "50": 9, "cafe": 9, "年": 9, "[UNK]": 5, "##ers": 9, "pearl": 9, "light": 9,
+        "won": 9, ".": 1, "ships": 9, "text": 9, "[SEP]": 100}
+
+
+def answers():
+    """Start and end scores by the word alone. Whatever is not the text (the question, padding) is
+    louder than any word of it."""
+    vocab = (pathlib.Path(__file__).parent.parent / "squad" / "vocab.txt").read_text().split("\n")[:-1]
+    tables = []
+    for scores in (STARTS, ENDS):
+        table = np.zeros(len(vocab), np.float32)
+        for word, score in scores.items():
+            table[vocab.index(word)] = score
+        tables.append(table)
+    nodes = [node("Cast", ["token_type_ids"], ["segment"], to=T.FLOAT),
+             node("Cast", ["attention_mask"], ["mask"], to=T.FLOAT),
+             node("Mul", ["segment", "mask"], ["text"]), node("Sub", ["one", "text"], ["other"]),
+             node("Mul", ["other", "loud"], ["noise"])]
+    for name in ("start", "end"):
+        nodes += [node("Gather", [name + "_table", "input_ids"], [name + "_word"]),
+                  node("Add", [name + "_word", "noise"], [name + "_logits"])]
+    return model(nodes, [tensor(name, T.INT64, ["N", "L"])
+                         for name in ("input_ids", "attention_mask", "token_type_ids")],
+                 [tensor("start_logits", T.FLOAT, ["N", "L"]), tensor("end_logits", T.FLOAT, ["N", "L"])],
+                 [weight("start_table", tables[0]), weight("end_table", tables[1]),
+                  weight("one", np.float32(1)), weight("loud", np.float32(100))])
+
+
 def models():
     sequence = helper.make_tensor_sequence_value_info("s", T.FLOAT, None)
     axes = weight("axes", np.array([1], np.int64))
@@ -214,6 +246,9 @@ def models():
     yield "fixed_batch1", linear(1)
     yield "dynamic_batch", linear("N")
     yield "fixed_batch2", linear(2)
+    yield "fixed_batch_sum", model(
+        [node("ReduceSum", ["x", "rows"], ["y"])], [tensor("x", T.FLOAT, [1, 4])],
+        [tensor("y", T.FLOAT, [1, 4])], [weight("rows", np.array([0], np.int64))])
     yield "scalar_output", model(
         [node("ReduceSum", ["x"], ["y"], keepdims=0)], [tensor("x", T.FLOAT, ["N", 4])],
         [tensor("y", T.FLOAT, [])])
@@ -268,8 +303,16 @@ def models():
     yield "convolution", convolution()
     yield "embedding", embedding()
     yield "bert_like", bert_like()
+    yield "answers", answers()
     yield "recommender", recommender()
     yield "masked", masked()
+    yield "chosen", model([
+        node("Cast", ["keep"], ["mask"], to=T.BOOL),
+        node("MatMul", ["x", "w"], ["product"]),
+        node("Where", ["mask", "product", "nothing"], ["y"]),
+    ], [tensor("x", T.FLOAT, ["N", 4]), tensor("keep", T.INT64, ["N", 3])],
+        [tensor("y", T.FLOAT, ["N", 3])],
+        [weight("w", ramp(4, 3)), weight("nothing", np.float32(-10000))])
     yield "two_by_two", two_by_two()
     yield "branch", branch()
     yield "open_rank", open_rank()

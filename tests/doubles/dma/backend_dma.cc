@@ -1,11 +1,22 @@
 // An asynchronous accelerator in miniature: memory of its own, a DMA engine that works while the
 // host does something else, a bounded queue. It computes y = 2x + 1 on FLOAT32 [?,4].
 //
+// DMA_FAULT in the environment plants one violation of the contract of submitted calls:
+//   twice          after 20 completions one is reported twice
+//   deeper         takes one call more than max_in_flight
+//   no_nested      refuses submit inside a completion
+//   cancel_any     cancel of any ticket succeeds
+//   close_forgets  close drops what waits; each call takes 50 ms
+//   writes_input   an input is overwritten before its call completes
+//
 // What it shows about the boundary is in docs/adr/0010-boundary-on-real-devices.md.
 
 #include <algorithm>
+#include <chrono>
 #include <condition_variable>
+#include <cstddef>
 #include <cstdint>
+#include <cstdlib>
 #include <cstring>
 #include <deque>
 #include <mutex>
@@ -23,6 +34,12 @@ namespace {
 namespace backend = assay::backend;
 
 constexpr std::int64_t kWidth = 4;
+constexpr std::int64_t kMaxBatch = 64;
+
+bool planted(const char* name) {
+  const char* const asked = std::getenv("DMA_FAULT");  // NOLINT(concurrency-mt-unsafe)
+  return asked != nullptr && std::strcmp(asked, name) == 0;
+}
 
 class CompileBackendDma : public backend::CompileBackend {
  public:
@@ -37,7 +54,8 @@ class CompileBackendDma : public backend::CompileBackend {
     result.framework = "None";
     result.compile_precision = "FP32";
     result.input_type = {"FLOAT32"};
-    result.max_batch_size = 64;
+    result.max_batch_size = kMaxBatch;
+    result.objects = {{1, "firmware"}};  // a name: there is no file
     return result.to_json();
   }
 };
@@ -62,8 +80,12 @@ class Engine {
 
   void push(const backend::Inputs& inputs, backend::Outputs outputs,
             backend::Completion& completion) {
+    if (planted("no_nested") && std::this_thread::get_id() == thread_.get_id()) {
+      throw backend::Error(ASSAY_FAILED_PRECONDITION, "submit inside a completion");
+    }
     const std::lock_guard lock(mutex_);
-    if (queue_.size() + (running_ ? 1 : 0) >= depth_) {
+    const std::size_t places = depth_ + (planted("deeper") ? 1 : 0);
+    if (queue_.size() + (running_ ? 1 : 0) >= places) {
       throw backend::Error(ASSAY_RESOURCE_EXHAUSTED, "the device's queue is full");
     }
     queue_.push_back({inputs[0].data<float>(), inputs[0].dim(0), outputs, std::move(completion)});
@@ -72,6 +94,7 @@ class Engine {
 
   // A waiting job ends now; one that runs ends by itself.
   bool cancel(std::uint64_t ticket) {
+    if (planted("cancel_any")) return true;
     std::optional<Job> found;
     {
       const std::lock_guard lock(mutex_);
@@ -100,6 +123,11 @@ class Engine {
       stopping_ = true;
       waiting.swap(queue_);
       wake_.notify_one();
+    }
+    // A completion that is dropped reports itself: one that is to be forgotten has to be lost.
+    while (planted("close_forgets") && !waiting.empty()) {
+      (void)new backend::Completion(std::move(waiting.back().completion));
+      waiting.pop_back();
     }
     for (Job& job : waiting) job.completion.fail(ASSAY_CANCELLED, "the device was closed");
     if (thread_.joinable()) thread_.join();
@@ -139,17 +167,32 @@ class Engine {
       running_ = false;
     }
     if (code == ASSAY_OK) {
-      job.completion.succeed();
+      succeed(job);
     } else {
       job.completion.fail(code, message.c_str());
     }
   }
 
+  void succeed(Job& job) {
+    constexpr int kGood = 20;
+    // Only of a submitted call: a blocking one waits on its own stack, which is gone by then.
+    const bool submitted = job.completion.ticket() != 0;
+    if (!submitted || !planted("twice") || ++successes_ != kGood) return job.completion.succeed();
+    // The class has one right to report: the second one is a copy of its bytes.
+    alignas(backend::Completion) std::byte again[sizeof(backend::Completion)];
+    // NOLINTNEXTLINE(bugprone-undefined-memory-manipulation): that is the fault
+    std::memcpy(again, &job.completion, sizeof again);
+    job.completion.succeed();
+    reinterpret_cast<backend::Completion*>(again)->succeed();
+  }
+
   // In, compute, out: everything the host sees happens in this thread, later than submit.
   void transfer(Job& job) {
+    if (planted("close_forgets")) std::this_thread::sleep_for(std::chrono::milliseconds(50));
     const auto count = static_cast<std::size_t>(job.batch * kWidth);
     device_memory_.resize(count);
     std::copy_n(job.input, count, device_memory_.begin());
+    if (planted("writes_input")) std::fill_n(const_cast<float*>(job.input), count, 0.0F);
     for (float& value : device_memory_) value = 2 * value + 1;
     auto* const out = job.outputs.allocate<float>(0, {job.batch, kWidth});
     std::copy(device_memory_.begin(), device_memory_.end(), out);
@@ -157,6 +200,7 @@ class Engine {
 
   const std::size_t depth_;
   std::vector<float> device_memory_;  // the engine thread's
+  int successes_ = 0;                 // the engine thread's
   std::mutex mutex_;
   std::condition_variable wake_;
   std::deque<Job> queue_;  // the rest: guarded by mutex_
@@ -200,6 +244,10 @@ class RuntimeBackendDma : public backend::RuntimeBackend, public backend::AsyncR
   void load(const backend::LoadRequest& request) override {
     const bool has_device = request.device_ids.empty() || request.device_ids == std::vector{0};
     if (!has_device) throw backend::Error(ASSAY_NOT_FOUND, "the only device is 0");
+    if (request.batch_size > kMaxBatch) {
+      throw backend::Error(ASSAY_OUT_OF_RANGE, "batch size " + std::to_string(request.batch_size) +
+                                                   ", at most " + std::to_string(kMaxBatch));
+    }
     engine_.reset();
     engine_ = std::make_unique<Engine>(
         static_cast<std::size_t>(request.configs.integer("interact_info.queue_depth", 4)));
@@ -220,6 +268,10 @@ class RuntimeBackendDma : public backend::RuntimeBackend, public backend::AsyncR
     waiter.wait();
   }
   void close() override { engine_.reset(); }
+  std::string benchmark(backend::DataLoader& dataloader) override {
+    return "{\"qps\": 1e6, \"latency_ms\": {\"mean\": 0.001}, \"samples\": " +
+           std::to_string(dataloader.size()) + ", \"notes\": [\"from the data sheet\"]}";
+  }
 
   std::uint32_t max_in_flight() override { return static_cast<std::uint32_t>(engine_->depth()); }
   void submit(const backend::Inputs& inputs, backend::Outputs outputs,

@@ -1,13 +1,14 @@
 // A backend that fails in the way it is told to, for tests of everything that calls backends.
 //
 // ASSAY_FAULT, or interact_info.fault, is "<where>:<what>"; without one it works.
-//   where  probe profile pre_optimize compile load infer close
-//   what   throw abort segfault hang exit0 exit3 eat_memory slow error
-//          child_eats_memory  daemon (leaves a process behind)  mumble (dies with a log of bytes
-//          that are no text)
-//          and in compile only: chatter (reports progress without end)
-//          and in infer only: wrong_shape wrong_bytes wrong_dtype wrong_name twice no_output nan
-//          every_<N>th (fails) stale (output not written)
+//   where  open (while the library is loaded) probe create version profile pre_optimize
+//          best_batch_size compile load loaded_batch_size infer benchmark close
+//   what   any name in misdeeds.cc, and
+//          where text is returned: bad_json bad_text deep_json huge_text
+//          best_batch_size: no_sizes negative_sizes   loaded_batch_size: lie
+//          compile: chatter (reports progress without end)
+//          infer: wrong_shape wrong_bytes wrong_dtype wrong_name twice no_output too_many nan
+//          every_<N>th (fails) stale (output not written) write_beyond change_input
 // "slow" takes ASSAY_FAULT_MS milliseconds more (default 50), and so does every call of every_<N>th
 // when it is set.
 //
@@ -15,87 +16,32 @@
 // (else y), each FLOAT32 [?, interact_info.classes (10)]. Element k of a sample's output is
 // (k + 1) times the mean of the bytes of its first input.
 
-#include <sys/wait.h>
-#include <unistd.h>
-
 #include <algorithm>
-#include <chrono>
 #include <cstdint>
-#include <cstdio>
-#include <cstdlib>
 #include <cstring>
 #include <fstream>
 #include <limits>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <string_view>
-#include <thread>
 #include <utility>
 #include <vector>
 
 #include "assay/backend.hpp"
+#include "misdeeds.h"
 
 namespace {
 
 namespace backend = assay::backend;
 
-std::string environment(const char* name) {
-  const char* const value = std::getenv(name);
-  return value == nullptr ? "" : value;
-}
-
-[[noreturn]] void hang() {
-  for (;;) std::this_thread::sleep_for(std::chrono::hours(1));
-}
-
-[[noreturn]] void eat_memory() {
-  constexpr std::size_t kPiece = std::size_t{16} << 20;
-  for (std::vector<char*> pieces;;) {
-    pieces.push_back(static_cast<char*>(std::malloc(kPiece)));
-    if (pieces.back() == nullptr) throw std::bad_alloc();
-    std::memset(pieces.back(), 1, kPiece);
-  }
-}
-
-// The process that holds the backend stays small; one that it starts does not.
-[[noreturn]] void child_eats_memory() {
-  if (::fork() == 0) eat_memory();
-  hang();
-}
-
-// A process that is nobody's child, in a session of its own, with an empty environment.
-void leave_daemon() {
-  const pid_t child = ::fork();
-  if (child > 0) ::waitpid(child, nullptr, 0);
-  if (child != 0) return;
-  if (::setsid() < 0 || ::fork() != 0) ::_exit(0);
-  std::fprintf(stderr, "daemon %d\n", ::getpid());
-  char* const arguments[] = {const_cast<char*>("sleep"), const_cast<char*>("1000"), nullptr};
-  char* const nothing[] = {nullptr};
-  ::execve("/bin/sleep", arguments, nothing);
-  ::_exit(1);
-}
-
-[[noreturn]] void mumble() {
-  for (int i = 0; i < 200; ++i) std::fputs("\xC3\xA4\xFF", stderr);
-  std::abort();
-}
-
-void slow() {
-  const std::string ms = environment("ASSAY_FAULT_MS");
-  std::this_thread::sleep_for(std::chrono::milliseconds(ms.empty() ? 50 : std::stoi(ms)));
-}
-
-void segfault() {
-  // Through a volatile pointer, so that no compiler reasons it away.
-  volatile std::uintptr_t nowhere = 8;
-  *reinterpret_cast<volatile int*>(nowhere) = 1;
-}
+constexpr std::int64_t kMaxBatch = 1024;
+constexpr std::string_view kArtifact = "This model needs no artifact.\n";
 
 // What is to go wrong, and where.
 class Fault {
  public:
-  explicit Fault(std::string text = environment("ASSAY_FAULT")) {
+  explicit Fault(const std::string& text = faulty::environment("ASSAY_FAULT")) {
     const std::size_t colon = text.find(':');
     if (colon == std::string::npos) return;
     where_ = text.substr(0, colon);
@@ -113,21 +59,13 @@ class Fault {
     return what_;
   }
 
-  // Does what is to happen at `where`, unless it is one of the ways in which only infer fails.
-  void strike(std::string_view where) const {
-    const std::string_view what = this->what(where);
-    if (what == "throw") throw std::runtime_error("thrown on demand");
-    if (what == "error") throw backend::Error(ASSAY_UNAVAILABLE, "failed on demand");
-    if (what == "abort") std::abort();
-    if (what == "segfault") segfault();
-    if (what == "hang") hang();
-    if (what == "exit0") std::exit(0);
-    if (what == "exit3") std::exit(3);
-    if (what == "eat_memory") eat_memory();
-    if (what == "child_eats_memory") child_eats_memory();
-    if (what == "daemon") leave_daemon();
-    if (what == "mumble") mumble();
-    if (what == "slow") slow();
+  // Does what is to happen at `where`, unless it is one of the ways in which only one method fails.
+  void strike(std::string_view where) const { faulty::commit(what(where)); }
+
+  // Does it, and then says `text`, or what the fault makes of it.
+  std::string say(std::string_view where, std::string text) const {
+    strike(where);
+    return faulty::misspoken(what(where), std::move(text));
   }
 
  private:
@@ -140,12 +78,19 @@ class CompileBackendFaulty : public backend::CompileBackend {
   std::string hardware_type() override { return "FAULTY"; }
 
   std::string get_interact_profile(const backend::Document& configs) override {
-    Fault::of(configs).strike("profile");
-    return {};
+    return Fault::of(configs).say("profile", "");
   }
   std::optional<std::string> pre_optimize(const backend::Document& configs,
                                           const std::string& /*folder*/) override {
-    Fault::of(configs).strike("pre_optimize");
+    const std::string changed = Fault::of(configs).say("pre_optimize", "");
+    return changed.empty() ? std::nullopt : std::optional(changed);
+  }
+  std::optional<std::vector<std::int64_t>> get_best_batch_size() override {
+    const Fault fault;
+    fault.strike("best_batch_size");
+    const std::string_view what = fault.what("best_batch_size");
+    if (what == "no_sizes") return std::vector<std::int64_t>{};
+    if (what == "negative_sizes") return std::vector<std::int64_t>{-4, 0};
     return std::nullopt;
   }
   std::string compile(const backend::Document& configs, backend::DataLoader& /*dataloader*/,
@@ -159,10 +104,10 @@ class CompileBackendFaulty : public backend::CompileBackend {
     result.framework = configs.text("model_info.framework", "None");
     result.compile_precision = "FP32";
     result.input_type = {"FLOAT32"};
-    result.max_batch_size = 1024;
-    std::ofstream(job.path("nothing.txt")) << "This model needs no artifact.\n";
+    result.max_batch_size = kMaxBatch;
+    std::ofstream(job.path("nothing.txt")) << kArtifact;
     result.objects = {{1, "nothing.txt"}};
-    return result.to_json();
+    return faulty::misspoken(fault.what("compile"), result.to_json());
   }
 };
 
@@ -220,13 +165,28 @@ std::uint64_t fails_every(std::string_view what) {
 
 class RuntimeBackendFaulty : public backend::RuntimeBackend {
  public:
-  std::string version() override { return "faulty 1"; }
+  RuntimeBackendFaulty() { Fault().strike("create"); }
+
+  std::string version() override { return Fault().say("version", "faulty 1"); }
   void load(const backend::LoadRequest& request) override {
     fault_ = Fault::of(request.configs);
     fault_.strike("load");
+    if (request.batch_size > kMaxBatch) {
+      throw backend::Error(ASSAY_OUT_OF_RANGE, "batch size " + std::to_string(request.batch_size) +
+                                                   ", at most " + std::to_string(kMaxBatch));
+    }
+    check_artifact(request);
     signature_ = signature_of(request.configs);
   }
   backend::Signature signature() override { return signature_; }
+  std::optional<std::int64_t> get_loaded_batch_size() override {
+    fault_.strike("loaded_batch_size");
+    if (fault_.what("loaded_batch_size") == "lie") return -3;
+    return std::nullopt;
+  }
+  std::string benchmark(backend::DataLoader& /*dataloader*/) override {
+    return fault_.say("benchmark", R"({"QPS": 10, "AVG Latency": 1.0})");
+  }
   void close() override { fault_.strike("close"); }
   static backend::ProbeResult probe() {
     Fault().strike("probe");
@@ -239,7 +199,7 @@ class RuntimeBackendFaulty : public backend::RuntimeBackend {
     fault_.strike("infer");
     const std::string_view what = fault_.what("infer");
     if (const std::uint64_t n = fails_every(what); n > 0) {
-      if (!environment("ASSAY_FAULT_MS").empty()) slow();
+      if (!faulty::environment("ASSAY_FAULT_MS").empty()) faulty::slow();
       if (++calls_ % n == 0) throw backend::Error(ASSAY_UNAVAILABLE, "call fails on demand");
     }
     const backend::Tensor first = inputs[0];
@@ -247,6 +207,8 @@ class RuntimeBackendFaulty : public backend::RuntimeBackend {
     for (std::size_t i = 0; i < outputs.size(); ++i) {
       const std::int64_t classes = signature_.outputs[i].shape[1];
       auto* const out = outputs.allocate<float>(i, {batch, classes});
+      if (what == "write_beyond") out[batch * classes] = 1;
+      if (what == "change_input") *const_cast<std::uint8_t*>(first.data<std::uint8_t>()) ^= 0xFF;
       if (what == "stale") continue;
       fill(first, batch, classes, what == "nan", out);
     }
@@ -256,6 +218,15 @@ class RuntimeBackendFaulty : public backend::RuntimeBackend {
   const backend::Signature& loaded_signature() const { return signature_; }
 
  private:
+  // Tests of calls load what was never compiled.
+  static void check_artifact(const backend::LoadRequest& request) {
+    if (!request.compile_result.has("compile_status")) return;
+    std::ifstream file(request.path("nothing.txt"));
+    std::string line;
+    if (std::getline(file, line) && line + "\n" == kArtifact) return;
+    throw backend::Error(ASSAY_DATA_LOSS, "nothing.txt is missing or damaged");
+  }
+
   static void fill(const backend::Tensor& input, std::int64_t batch, std::int64_t classes, bool nan,
                    float* out) {
     const auto sample_bytes = batch == 0 ? 0 : input.size_bytes() / static_cast<std::size_t>(batch);
@@ -295,22 +266,29 @@ int32_t break_rules(const RuntimeBackendFaulty& self, std::string_view what,
   if (what == "wrong_bytes") output.size_bytes -= 4;
   output.memory_kind = ASSAY_MEMORY_HOST;
   output.device_id = -1;
+  const std::uint32_t index = what == "too_many" ? 1 : 0;
   const int times = what == "no_output" ? 0 : what == "twice" ? 2 : 1;
   for (int i = 0; i < times; ++i) {
     // What the host says is ignored: that must not get a broken call accepted.
-    (void)request.outputs->alloc_output(request.outputs->context, 0, &output, error);
+    (void)request.outputs->alloc_output(request.outputs->context, index, &output, error);
   }
   return ASSAY_OK;
 }
 
 int32_t infer(assay_runtime* runtime, const assay_infer_request* request, assay_error* error) {
-  static constexpr std::string_view kBroken[] = {"wrong_shape", "wrong_bytes", "wrong_dtype",
-                                                 "wrong_name",  "twice",       "no_output"};
+  static constexpr std::string_view kBroken[] = {
+      "wrong_shape", "wrong_bytes", "wrong_dtype", "wrong_name", "twice", "no_output", "too_many"};
   const auto& self = backend::runtime_of<RuntimeBackendFaulty>(runtime);
   const std::string_view what = self.fault().what("infer");
   const bool breaks = std::find(std::begin(kBroken), std::end(kBroken), what) != std::end(kBroken);
   return breaks ? break_rules(self, what, *request, error) : Table::infer(runtime, request, error);
 }
+
+// What happens while the library is loaded.
+[[maybe_unused]] const bool kOpened = [] {
+  Fault().strike("open");
+  return true;
+}();
 
 }  // namespace
 
@@ -323,6 +301,8 @@ int32_t assay_backend_v0(const assay_host* host, const assay_plugin** plugin, as
   std::call_once(once, [&] {
     runtime = *(*plugin)->runtime;
     runtime.infer = infer;
+    // Only then: a backend with figures of its own has one phase more.
+    if (!faulty::environment("ASSAY_FAULT").starts_with("benchmark:")) runtime.benchmark = nullptr;
     changed = **plugin;
     changed.runtime = &runtime;
   });

@@ -1,4 +1,4 @@
-//! WordPiece tokenization behind a C interface of four functions, for Assay's text loader.
+//! WordPiece tokenization behind a C interface of a few functions, for Assay's text loaders.
 //!
 //! The tokenizer is the one that BERT's uncased and cased models are published with: BERT
 //! normalizer, BERT pre-tokenizer, WordPiece, `[CLS] text [SEP]`. Vocabulary and options are all it
@@ -10,13 +10,16 @@ use std::ptr;
 
 use ahash::AHashMap;
 use tokenizers::models::wordpiece::WordPiece;
-use tokenizers::normalizers::BertNormalizer;
+use tokenizers::normalizers::{BertNormalizer, StripAccents};
 use tokenizers::pre_tokenizers::bert::BertPreTokenizer;
 use tokenizers::processors::bert::BertProcessing;
-use tokenizers::{AddedToken, PaddingParams, PaddingStrategy, Tokenizer, TruncationParams};
+use tokenizers::{
+    AddedToken, NormalizedString, Normalizer, PaddingParams, PaddingStrategy, Tokenizer,
+    TruncationParams,
+};
 
 /// Rises when a signature below changes.
-const INTERFACE_VERSION: u32 = 1;
+const INTERFACE_VERSION: u32 = 2;
 
 const UNKNOWN: &str = "[UNK]";
 const START: &str = "[CLS]";
@@ -27,6 +30,17 @@ const MASK: &str = "[MASK]";
 pub struct Encoder {
     tokenizer: Tokenizer,
     max_length: usize,
+    /// The same without `[CLS]`, `[SEP]`, cutting and padding.
+    bare: Tokenizer,
+    /// Of `[CLS]`, `[SEP]` and `[PAD]`.
+    special_ids: [u32; 3],
+}
+
+/// A token and the bytes of the text that it stands for.
+struct Piece {
+    id: u32,
+    begin: usize,
+    end: usize,
 }
 
 #[no_mangle]
@@ -93,6 +107,50 @@ pub unsafe extern "C" fn assay_tokenizer_encode(
     0
 }
 
+/// Splits `text` (UTF-8) into its tokens, all of them and nothing else, each with the first byte of
+/// the text that it stands for and the one behind its last. A mark that was stripped (an accent)
+/// belongs to the token before it. Returns their number; nothing is written when that is more than
+/// `room`. -1 when the text could not be split. Any number of threads may call it on one encoder.
+///
+/// # Safety
+/// `encoder` comes from `assay_tokenizer_new`; `text` has `text_len` readable bytes; `ids`, `begins`
+/// and `ends` have room for `room` values each.
+#[no_mangle]
+pub unsafe extern "C" fn assay_tokenizer_split(
+    encoder: *const Encoder,
+    text: *const u8,
+    text_len: usize,
+    room: usize,
+    ids: *mut i64,
+    begins: *mut u64,
+    ends: *mut u64,
+) -> i64 {
+    let encoder = &*encoder;
+    let Ok(text) = std::str::from_utf8(std::slice::from_raw_parts(text, text_len)) else {
+        return -1;
+    };
+    let Ok(Some(pieces)) = catch_unwind(AssertUnwindSafe(|| split(&encoder.bare, text))) else {
+        return -1;
+    };
+    if pieces.len() <= room {
+        for (i, piece) in pieces.iter().enumerate() {
+            *ids.add(i) = i64::from(piece.id);
+            *begins.add(i) = piece.begin as u64;
+            *ends.add(i) = piece.end as u64;
+        }
+    }
+    pieces.len() as i64
+}
+
+/// Writes the ids of `[CLS]`, `[SEP]` and `[PAD]`.
+///
+/// # Safety
+/// `encoder` comes from `assay_tokenizer_new`; `ids` has room for three values.
+#[no_mangle]
+pub unsafe extern "C" fn assay_tokenizer_special_ids(encoder: *const Encoder, ids: *mut i64) {
+    copy(&(*encoder).special_ids, ids);
+}
+
 /// # Safety
 /// `encoder` is null or comes from `assay_tokenizer_new`, and is not used again.
 #[no_mangle]
@@ -115,6 +173,34 @@ unsafe fn copy(from: &[u32], to: *mut i64) {
     for (i, value) in from.iter().enumerate() {
         *to.add(i) = i64::from(*value);
     }
+}
+
+fn split(tokenizer: &Tokenizer, text: &str) -> Option<Vec<Piece>> {
+    let encoding = tokenizer.encode(text, false).ok()?;
+    let spans = encoding.get_offsets();
+    let mut pieces = Vec::with_capacity(spans.len());
+    for (i, (&id, &(begin, end))) in encoding.get_ids().iter().zip(spans).enumerate() {
+        let limit = spans.get(i + 1).map_or(text.len(), |next| next.0.max(end));
+        let end = end + marks_at_start(text.get(end..limit)?);
+        pieces.push(Piece { id, begin, end });
+    }
+    Some(pieces)
+}
+
+/// Bytes of the combining marks that `text` starts with.
+fn marks_at_start(text: &str) -> usize {
+    text.chars()
+        .take_while(|c| is_mark(*c))
+        .map(char::len_utf8)
+        .sum()
+}
+
+fn is_mark(c: char) -> bool {
+    if c.is_ascii() {
+        return false;
+    }
+    let mut alone = NormalizedString::from(c.to_string());
+    StripAccents.normalize(&mut alone).is_ok() && alone.get().is_empty()
 }
 
 fn make(vocab: &[u8], lowercase: bool, max_length: usize) -> Result<Encoder, String> {
@@ -152,6 +238,7 @@ fn make(vocab: &[u8], lowercase: bool, max_length: usize) -> Result<Encoder, Str
         (END.to_string(), end),
         (START.to_string(), start),
     )));
+    let bare = tokenizer.clone();
     tokenizer
         .with_truncation(Some(TruncationParams {
             max_length,
@@ -167,5 +254,7 @@ fn make(vocab: &[u8], lowercase: bool, max_length: usize) -> Result<Encoder, Str
     Ok(Encoder {
         tokenizer,
         max_length,
+        bare,
+        special_ids: [start, end, padding],
     })
 }

@@ -1,4 +1,4 @@
-#include "onnxruntime/executed_precision.h"
+#include "executed_precision.h"
 
 #include <algorithm>
 #include <array>

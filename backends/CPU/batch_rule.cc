@@ -1,4 +1,4 @@
-#include "onnxruntime/batch_rule.h"
+#include "batch_rule.h"
 
 #include <algorithm>
 
