@@ -5,8 +5,8 @@
 #include <utility>
 
 #include "base/clock.h"
-#include "base/hash.h"
 #include "controller/evaluation_run.h"
+#include "controller/loaded_libraries.h"
 #include "controller/reference.h"
 #include "controller/reference_noise.h"
 #include "controller/run_journal.h"
@@ -70,7 +70,7 @@ Result<ReferenceRequest> EvaluationRun::make_reference_request() {
   }
   ASSIGN_OR_RETURN(request.manifest,
                    host::find_backend(kReferenceBackend, environment_->installation.backends));
-  ASSIGN_OR_RETURN(request.library_hash, sha256_of_file(request.manifest.library_path()));
+  ASSIGN_OR_RETURN(request.library_hash, libraries_in_folder(request.manifest.folder));
   request.backend_version = probe_->version;
   request.runtime_libraries = probe_->runtime_libraries;
   if (request.manifest.folder == setup_.manifest.folder) return request;

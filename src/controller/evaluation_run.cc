@@ -10,6 +10,7 @@
 #include "base/file.h"
 #include "base/hash.h"
 #include "base/utf8.h"
+#include "controller/loaded_libraries.h"
 #include "controller/python_set_up.h"
 #include "controller/raw_record.h"
 #include "controller/run_folders.h"
@@ -85,6 +86,9 @@ Status EvaluationRun::prepare() {
   RETURN_IF_ERROR(prepare_python());
   const Result<std::string> hash = backend_hash(setup_.manifest, python_ ? &*python_ : nullptr);
   if (hash.ok()) library_hash_ = *hash;
+  if (Result<std::string> all = libraries_in_folder(setup_.manifest.folder); all.ok()) {
+    libraries_hash_ = *std::move(all);
+  }
   ASSIGN_OR_RETURN(
       DeviceLock device,
       DeviceLock::take(environment_->installation.cache / "locks", setup_.manifest.hardware_type,

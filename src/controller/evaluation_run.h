@@ -139,7 +139,8 @@ class EvaluationRun {
   std::optional<DeviceLock> device_;
   std::optional<Journal> journal_;
   std::string library_hash_;
-  std::string configs_;  // JSON text, as backends get it
+  std::string libraries_hash_;  // of all that lie in the backend's folder
+  std::string configs_;         // JSON text, as backends get it
 
   std::vector<PhaseRecord> phases_;
   std::vector<std::string> warnings_;

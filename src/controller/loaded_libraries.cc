@@ -7,9 +7,12 @@
 #include <iterator>
 #include <set>
 
+#include "base/file.h"
+#include "base/hash.h"
 #include "controller/journal.h"
 
 namespace assay::controller {
+namespace fs = std::filesystem;
 namespace {
 
 // The sixth field, which may hold spaces; "" when there is none.
@@ -47,6 +50,23 @@ std::string loaded_libraries(pid_t pid) {
                                 facts.st_mtim.tv_nsec));
   }
   return parts.empty() ? std::string() : key_of(parts);
+}
+
+Result<std::string> libraries_in_folder(const fs::path& folder) {
+  std::error_code error;
+  std::set<fs::path> libraries;
+  for (fs::directory_iterator entry(folder, error), end; !error && entry != end;
+       entry.increment(error)) {
+    if (is_library(entry->path().native())) libraries.insert(entry->path());
+  }
+  if (error) return unavailable(fmt::format("cannot list {}: {}", quoted(folder), error.message()));
+  std::vector<std::string> parts;
+  for (const fs::path& library : libraries) {
+    ASSIGN_OR_RETURN(std::string hash, sha256_of_file(library));
+    parts.push_back(library.filename());
+    parts.push_back(std::move(hash));
+  }
+  return key_of(parts);
 }
 
 }  // namespace assay::controller

@@ -4,6 +4,10 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <fstream>
+
+#include "base/testing.h"
+
 namespace assay::controller {
 namespace {
 
@@ -27,6 +31,23 @@ TEST(LoadedLibraries, OfAProcessAreTheSameUntilItLoadsAnother) {
   EXPECT_FALSE(own.empty());
   EXPECT_EQ(loaded_libraries(::getpid()), own);
   EXPECT_EQ(loaded_libraries(-1), "");
+}
+
+TEST(LoadedLibraries, OfAFolderAreKnownByNameAndContent) {
+  const assay::testing::ScratchFolder scratch;
+  const auto write = [&](const char* name, const char* text) {
+    std::ofstream(scratch.path() / name) << text;
+  };
+  write("libbackend.so", "a");
+  const std::string alone = libraries_in_folder(scratch.path()).value();
+  write("manifest.json", "{}");
+  EXPECT_EQ(libraries_in_folder(scratch.path()).value(), alone) << "only libraries count";
+  write("libmodule.so.1", "b");
+  const std::string both = libraries_in_folder(scratch.path()).value();
+  EXPECT_NE(both, alone);
+  write("libmodule.so.1", "c");
+  EXPECT_NE(libraries_in_folder(scratch.path()).value(), both);
+  EXPECT_FALSE(libraries_in_folder(scratch.path() / "none").ok());
 }
 
 }  // namespace

@@ -28,9 +28,9 @@ struct ReferenceRequest {
   std::string model_hash;                // content hash of the reference model
   host::Manifest manifest;               // of the CPU backend
   std::string backend_version;           // as its runtime says
-  std::string library_hash;
-  std::string runtime_libraries;    // as ProbeFacts has them
-  bool is_named_reference = false;  // a model of its own, not the one under test
+  std::string library_hash;              // libraries_in_folder of the backend
+  std::string runtime_libraries;         // as ProbeFacts has them
+  bool is_named_reference = false;       // a model of its own, not the one under test
   const dataset::Dataset* dataset = nullptr;
   std::uint64_t samples = 0;
   std::int64_t batch_size = 1;

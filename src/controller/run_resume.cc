@@ -36,9 +36,8 @@ Result<Criterion> criterion_from_journal(const TypedObject& entry) {
 // everything that the backend is told of it.
 std::string EvaluationRun::step_key(const std::vector<std::string>& more) const {
   std::vector<std::string> parts = {
-      build_info().version,   build_info().git_commit,   library_hash_,
-      probe_->version,        probe_->runtime_libraries, configs_,
-      setup_.model_files.hash};
+      build_info().version, build_info().git_commit,   library_hash_, libraries_hash_,
+      probe_->version,      probe_->runtime_libraries, configs_,      setup_.model_files.hash};
   parts.insert(parts.end(), more.begin(), more.end());
   return key_of(parts);
 }
