@@ -77,15 +77,29 @@ def call(method: str, function: Callable[..., Any], *arguments: Any) -> Any:
         raise typed
 
 
+def _code_and_text(failure: BaseException) -> Tuple[int, str]:
+    if isinstance(failure, BridgeError):
+        return failure.code, str(failure)
+    if isinstance(failure, KeyboardInterrupt):  # the host raises it with a text, out of its progress
+        return CANCELLED, str(failure) or "KeyboardInterrupt"
+    code = RESOURCE_EXHAUSTED if isinstance(failure, MemoryError) else UNKNOWN
+    return code, "{}: {}".format(type(failure).__name__, failure).rstrip(": ")
+
+
+def during(step: str, failure: BaseException) -> BridgeError:
+    """`failure`, which happened in `step` of a call that does more. Keeps its traceback."""
+    code, text = _code_and_text(failure)
+    typed = BridgeError(code, "{}: {}".format(step, text))
+    typed.__cause__ = failure
+    typed.__traceback__ = failure.__traceback__
+    return typed
+
+
 def describe(failure: BaseException) -> Tuple[int, str]:
     """(code, message) of any exception: its type unless the text is ours, and the vendor's line."""
-    if isinstance(failure, BridgeError):
-        code, text = failure.code, str(failure)
-    elif isinstance(failure, KeyboardInterrupt):  # only the host raises it, out of its progress
-        code, text = CANCELLED, str(failure)
-    else:
-        code = RESOURCE_EXHAUSTED if isinstance(failure, MemoryError) else UNKNOWN
-        text = "{}: {}".format(type(failure).__name__, failure).rstrip(": ")
+    code, text = _code_and_text(failure)
+    # What ends a text in C or cannot be encoded is written out.
+    text = text.replace("\0", "\\x00").encode("utf-8", "backslashreplace").decode("utf-8")
     where = vendor_frame(failure.__traceback__)
     return code, "{} ({})".format(text, where) if where else text
 

@@ -10,7 +10,7 @@ from typing import Any, Callable, Dict, List, Optional, Set, Tuple
 
 from assay_host import claims, compiled, errors, jsonable, profile, stubs
 from assay_host.configs import Configs
-from assay_host.errors import FAILED_PRECONDITION, INTERNAL, NOT_FOUND, BridgeError, call
+from assay_host.errors import FAILED_PRECONDITION, INTERNAL, NOT_FOUND, BridgeError, call, during
 from assay_host.predictor import Predictor, Spec
 from assay_host.samples import DataLoader
 from assay_host.tree import Tree
@@ -265,7 +265,10 @@ class Session:
         self._asked = batch_size
         loaded = self.loaded_batch_size()
         predictor = Predictor(runtime.predict, self.configs.model_info, loaded)
-        self.note(*predictor.learn())
+        try:
+            self.note(*predictor.learn())
+        except Exception as failure:
+            raise during("predict, called once on generated inputs", failure)
         self._predictor = predictor
 
     def loaded_batch_size(self) -> int:

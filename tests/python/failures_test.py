@@ -54,7 +54,21 @@ class Failures(support.Case):
         code, message = self.failure("fails")
         self.assertEqual(code, UNKNOWN)
         self.assertEqual(message, "ValueError: the queue is broken ({})".format(
-            support.place("FAULTY", "runtime_backend_faulty.py", "raise ValueError")))
+            support.place("FAULTY", "runtime_backend_faulty.py", "the queue is broken")))
+
+    def test_what_predict_does_wrong_at_once_is_not_said_of_load(self):
+        code, message = self.failure("fails_at_once", "host.load, 4", "host.compile()")
+        self.assertEqual(code, UNKNOWN)
+        self.assertEqual(message, "predict, called once on generated inputs: ValueError: no queue ({})".format(
+            support.place("FAULTY", "runtime_backend_faulty.py", "raise ValueError(\"no queue\")")))
+
+    def test_a_text_that_cannot_be_told_is_written_out(self):
+        code, message = self.failure("odd_text")
+        self.assertEqual((code, message.partition(" (")[0]), (UNKNOWN, "ValueError: \\udcff\\x00 end"))
+
+    def test_an_interrupt_of_its_own_has_a_name(self):
+        code, message = self.failure("interrupts")
+        self.assertEqual((code, message.partition(" (")[0]), (CANCELLED, "KeyboardInterrupt"))
 
     def test_inputs_are_read_only(self):
         code, message = self.failure("writes")

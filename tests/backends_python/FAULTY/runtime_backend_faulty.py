@@ -21,12 +21,18 @@ class RuntimeBackendFAULTY(runtime_backend.RuntimeBackend):
         self.calls += 1
         logits = data["input"].reshape(self.batch_size, -1) @ self.weights
         fault = self.configs["fault"]
+        if fault == "fails_at_once":
+            raise ValueError("no queue")
         if self.calls == 1 or fault == "none":
             if fault == "keeps":
                 self.kept = data["input"]
             return {"logits": logits}
         if fault == "exits":
             sys.exit(3)
+        if fault == "odd_text":
+            raise ValueError("\udcff\0 end")
+        if fault == "interrupts":
+            raise KeyboardInterrupt
         if fault == "writes":
             data["input"][0] = 0
         return {"returns_none": None, "few": [], "many": [logits, logits], "none_inside": {"logits": None},
