@@ -1,5 +1,7 @@
 // The phases of an evaluation that judge outputs: reference, accuracy, numeric.
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <nlohmann/json.hpp>
 #include <utility>
@@ -262,6 +264,17 @@ check::NumericCriterion EvaluationRun::numeric_wanted() {
   return wanted;
 }
 
+// Another dtype than the reference's is no fault by itself: it may as well be a conversion that
+// the backend makes and nobody asked for.
+void EvaluationRun::note_dtypes(const check::NumericReport& report) {
+  for (const check::NumericResult& output : report.outputs) {
+    if (output.dtype == output.reference_dtype) continue;
+    notes_.push_back(fmt::format(
+        "Output \"{}\": the backend gives {}, the reference {}; they are compared as they are.",
+        output.output, name_of(output.dtype), name_of(output.reference_dtype)));
+  }
+}
+
 void EvaluationRun::run_numeric() {
   if (stopped() || !setup_.plan.workload.test_numeric) return skip("numeric", "not asked for");
   if (!compiled_) return skip("numeric", "compile did not finish");
@@ -278,6 +291,7 @@ void EvaluationRun::run_numeric() {
     if (report.ok()) {
       const check::NumericCriterion wanted = numeric_wanted();
       numeric_json_ = JsonValue(numeric_json(*report, wanted));
+      note_dtypes(*report);
       Criterion criterion = numeric_criterion(*report, wanted);
       if (!inside_noise_floor(*report, wanted)) probe_pipeline_of(*report, criterion);
       criteria_.push_back(std::move(criterion));

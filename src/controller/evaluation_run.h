@@ -99,6 +99,7 @@ class EvaluationRun {
   void run_reference();
   void run_accuracy();
   void run_numeric();
+  void note_dtypes(const check::NumericReport& report);
   void run_stability_matrix();
   StabilityRequest stability_request();
   void run_performance();

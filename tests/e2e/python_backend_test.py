@@ -81,6 +81,19 @@ class PublishedFolders(PythonCase):
                 self.folder = self.temp / ("after-" + hardware)
         self.assertEqual(len(set(found.values())), 1, found)
 
+    def test_outputs_of_another_dtype_are_said(self):
+        folder = shutil.copytree(VENDORS / "GUIDE", self.temp / "GUIDE")
+        code = folder / "runtime_backend_guide.py"
+        code.write_text(code.read_text().replace(" @ self.weights", " @ self.weights.astype(np.float64)"))
+        said = []
+        for path in (VENDORS / "GUIDE", folder):
+            run = self.run_assay(*TASK, "--hardware_type", "GUIDE", "--backend_path", path, "--python", PYTHON,
+                                 *FEW, "--stability", "repeat=1", "--batch_sizes", "4")
+            said.append([note for note in run.result["notes"] if "FLOAT64" in note])
+            self.folder = self.temp / "other"
+        self.assertEqual(said, [[], ['Output "logits": the backend gives FLOAT64, the reference FLOAT32; they are'
+                                     ' compared as they are.']])
+
     def test_nothing_is_written_into_the_vendors_folder(self):
         before = sorted(map(str, VENDORS.rglob("*")))
         self.run_vendor("GUIDE", "--compile_only")
