@@ -226,6 +226,7 @@ void EvaluationRun::run_compile() {
 void EvaluationRun::take_compiled(Compiled compiled, const PhaseRecord& record) {
   compiled_ = std::move(compiled);
   compile_json_ = JsonValue(compile_json(*compiled_, record));
+  count_segments();
   if (calibrated_on_evaluation_data()) {
     notes_.emplace_back("Calibrated on evaluation data: the data set has no samples apart.");
   } else if (compiled_->calibration_samples > 0) {
@@ -242,6 +243,18 @@ void EvaluationRun::take_compiled(Compiled compiled, const PhaseRecord& record) 
   } else {
     warnings_.push_back("The batch sizes that the backend asks for are not used: " +
                         sizes.status().message());
+  }
+}
+
+// What falls back is counted here, and held against what the backend claims.
+void EvaluationRun::count_segments() {
+  const auto& segments = compiled_->parsed.segments;
+  if (python_ || std::ranges::none_of(segments, &workload::Segment::is_fallback)) return;
+  operators_ =
+      count_operators(setup_.plan.model.model_path, compiled_->parsed, compiled_->artifact_folder);
+  if (!operators_) return;
+  if (std::string found = coverage_contradiction(compiled_->parsed, *operators_); !found.empty()) {
+    warnings_.push_back(std::move(found));
   }
 }
 

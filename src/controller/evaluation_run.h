@@ -99,6 +99,7 @@ class EvaluationRun {
   void run_reference();
   void run_accuracy();
   void run_numeric();
+  void count_segments();
   void note_dtypes(const check::NumericReport& report);
   void run_stability_matrix();
   StabilityRequest stability_request();
@@ -129,6 +130,7 @@ class EvaluationRun {
   Json dataset_provenance() const;
   Json backend_provenance() const;
   Json criteria_json() const;
+  Json compile_with_coverage() const;
   Json reproduce_json() const;
 
   Setup setup_;
@@ -161,6 +163,7 @@ class EvaluationRun {
   std::vector<std::filesystem::path> records_;  // of the rounds of all rows
   bool pass_tried_ = false;
   std::optional<PassResult> pass_;
+  std::optional<OperatorCount> operators_;                      // of a model in segments
   std::optional<Result<check::NumericReport>> comparison_;      // made when first asked for
   std::optional<std::vector<check::NoiseFloor>> noise_floors_;  // likewise
   JsonValue accuracy_json_;

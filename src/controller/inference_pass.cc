@@ -70,6 +70,9 @@ Result<PassResult> Pass::run() {
   const Result<std::size_t> room =
       grow_output_room(guess, [this](std::size_t bytes) { return attempt(bytes); });
   RETURN_IF_ERROR(room.status());
+  if (loaded_.in_segments) {
+    ASSIGN_OR_RETURN(result_.segments, session_->segments_used());
+  }
   return result_;
 }
 

@@ -31,7 +31,8 @@ struct PassResult {
   std::int64_t wall_ns = 0;          // first batch asked for to last output stored
   std::int64_t backend_ns = 0;       // inside the backend
   std::uint64_t output_bytes_per_batch = 0;
-  std::string conversions;  // JSON text
+  std::string conversions;           // JSON text
+  std::vector<SegmentUse> segments;  // none: the model was run whole
 };
 
 // Decoding runs ahead of inference, and storing behind it: the backend has the next batch waiting

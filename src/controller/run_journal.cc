@@ -50,7 +50,8 @@ Json pass_journal_json(const PassResult& pass) {
               {"wall_ns", pass.wall_ns},
               {"backend_ns", pass.backend_ns},
               {"output_bytes_per_batch", pass.output_bytes_per_batch},
-              {"conversions", pass.conversions}};
+              {"conversions", pass.conversions},
+              {"segments", to_json(pass.segments)}};
 }
 
 Result<PassResult> pass_from_journal(const Json& entry) {
@@ -63,6 +64,7 @@ Result<PassResult> pass_from_journal(const Json& entry) {
   ASSIGN_OR_RETURN(pass.backend_ns, members.integer("backend_ns"));
   ASSIGN_OR_RETURN(pass.output_bytes_per_batch, members.count("output_bytes_per_batch"));
   ASSIGN_OR_RETURN(pass.conversions, members.text("conversions"));
+  ASSIGN_OR_RETURN(pass.segments, segment_uses(entry));
   if (pass.loaded_batch_size < 1) return data_loss("journal entry of accuracy: no batch size");
   return pass;
 }

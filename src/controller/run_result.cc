@@ -63,7 +63,7 @@ Json EvaluationRun::result(std::int64_t wall_ns, const std::string& started_utc)
               {"plan", workload::to_json(setup_.plan)},
               {"questions", questions_json(profile_, answers_)},
               {"phases", phases},
-              {"compile", compile_json_.get()},
+              {"compile", compile_with_coverage()},
               {"accuracy", accuracy_json_.get()},
               {"numeric", numeric_json_.get()},
               {"pipeline", pipeline_json_.get()},
@@ -74,6 +74,14 @@ Json EvaluationRun::result(std::int64_t wall_ns, const std::string& started_utc)
               {"provenance", provenance()},
               {"reproduce", reproduce_json()},
               {"raw", raw_json_.get()}};
+}
+
+Json EvaluationRun::compile_with_coverage() const {
+  Json json = compile_json_.get();
+  if (!json.is_object() || !pass_ || pass_->segments.empty()) return json;
+  json["coverage"] =
+      coverage_json(setup_.manifest.hardware_type, compiled_->parsed, operators_, pass_->segments);
+  return json;
 }
 
 Json EvaluationRun::criteria_json() const {

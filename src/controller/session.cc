@@ -69,12 +69,12 @@ Result<Session> Session::start(const SessionSettings& settings, const host::Mani
     // One that was lost since is a new one's business.
     if (client && client->begin_phase(log).ok()) {
       Session session(*std::move(client), settings.timeout, settings.kept);
-      session.name_log(settings, phase);
+      session.adopt(settings, manifest, phase);
       return session;
     }
   }
   Result<Session> session = start_new(settings, manifest, log, end);
-  if (session.ok()) session->name_log(settings, phase);
+  if (session.ok()) session->adopt(settings, manifest, phase);
   return session;
 }
 
@@ -135,6 +135,11 @@ Result<Json> Session::call_unbounded(const std::string& op, Json arguments, int 
 
 Result<LoadedModel> Session::load(const CompiledModel& model, std::int64_t batch_size,
                                   const std::vector<TensorSpec>& inputs, bool new_handle) {
+  Json segments;
+  if (runs_segments_) {
+    ASSIGN_OR_RETURN(segments, segments_to_load(model.configs, model.compile_result,
+                                                model.artifact_folder, batch_size, fallback_));
+  }
   ASSIGN_OR_RETURN(const Json answer,
                    call("load",
                         Json{{"configs", model.configs},
@@ -142,9 +147,17 @@ Result<LoadedModel> Session::load(const CompiledModel& model, std::int64_t batch
                              {"artifact_folder", absolute_text(model.artifact_folder)},
                              {"batch_size", batch_size},
                              {"caller_inputs", worker::to_json(inputs)},
-                             {"new_handle", new_handle}},
+                             {"new_handle", new_handle},
+                             {"segments", segments}},
                         kLoadTimeout));
-  return read_loaded(answer);
+  ASSIGN_OR_RETURN(LoadedModel loaded, read_loaded(answer));
+  loaded.in_segments = !segments.is_null();
+  return loaded;
+}
+
+Result<std::vector<SegmentUse>> Session::segments_used() {
+  ASSIGN_OR_RETURN(const Json answer, call("segments", Json::object(), kShareTimeout));
+  return segment_uses(answer);
 }
 
 Status Session::share_arena(worker::ArenaLayout layout) {
@@ -158,7 +171,11 @@ Status Session::share_arena(worker::ArenaLayout layout) {
   return ok_status();
 }
 
-void Session::name_log(const SessionSettings& settings, const std::string& phase) {
+// A Python folder's predict runs all segments itself, as published ones do.
+void Session::adopt(const SessionSettings& settings, const host::Manifest& manifest,
+                    const std::string& phase) {
+  runs_segments_ = manifest.language == host::Language::kCpp;
+  fallback_ = settings.fallback;
   warnings_ = settings.warnings;
   log_name_ = phase + ".log";
 }

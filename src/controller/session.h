@@ -11,6 +11,7 @@
 #include "base/json.h"
 #include "base/result.h"
 #include "controller/python_worker.h"
+#include "controller/segments.h"
 #include "host/backend.h"
 #include "tensor/tensor.h"
 #include "worker/client.h"
@@ -36,6 +37,8 @@ struct SessionSettings {
   std::vector<std::string>* warnings = nullptr;  // of the run, which outlives all sessions; or null
   // The interpreter that is the worker of a backend in Python; none: there is no such backend.
   std::optional<PythonWorker> python;
+  // What runs segments that fall back; none: nothing does.
+  std::optional<FallbackBackend> fallback;
   // Where a backend that asks for one worker per run finds it; null: every session has its own.
   // Outlives all sessions.
   KeptWorker* kept = nullptr;
@@ -55,6 +58,7 @@ struct LoadedModel {
   bool any_number_of_calls = false;
   bool qs_mode_supported = false;
   bool has_benchmark = false;
+  bool in_segments = false;         // that Assay runs one behind the other
   std::vector<TensorSpec> inputs;   // as the backend declares them; free dimensions are -1
   std::vector<TensorSpec> outputs;  // as the caller gets them; free dimensions are -1
   std::string conversions;          // JSON text: dtypes converted at the boundary
@@ -85,6 +89,10 @@ class Session {
   Result<LoadedModel> load(const CompiledModel& model, std::int64_t batch_size,
                            const std::vector<TensorSpec>& inputs, bool new_handle = false);
 
+  // What the segments of the loaded model did since it was loaded; none of a model that is run
+  // whole.
+  Result<std::vector<SegmentUse>> segments_used();
+
   // Makes an arena of this layout and gives it to the worker; the old one goes.
   Status share_arena(worker::ArenaLayout layout);
   const worker::ArenaLayout& layout() const { return layout_; }
@@ -104,13 +112,16 @@ class Session {
   Session(worker::Client client, std::optional<std::chrono::milliseconds> timeout, KeptWorker* kept)
       : client_(std::move(client)), timeout_(timeout), kept_(kept) {}
 
-  void name_log(const SessionSettings& settings, const std::string& phase);
+  void adopt(const SessionSettings& settings, const host::Manifest& manifest,
+             const std::string& phase);
   void warn_of_log();
   static Result<Session> start_new(const SessionSettings& settings, const host::Manifest& manifest,
                                    const std::filesystem::path& log, worker::PhaseEnd& end);
 
   worker::Client client_;
   std::optional<std::chrono::milliseconds> timeout_;
+  bool runs_segments_ = false;  // of this backend, instead of its own runtime
+  std::optional<FallbackBackend> fallback_;
   std::vector<std::string>* warnings_ = nullptr;
   std::string log_name_;
   KeptWorker* kept_;  // where the worker goes when it lives on; null: nowhere

@@ -117,6 +117,7 @@ SessionSettings session_settings(const Installation& installation, const std::at
   session.worker_program = installation.worker;
   session.stop = &stop;
   session.memory_limit_bytes = worker::memory_limit_bytes();
+  session.fallback = find_fallback(installation.backends);
   if (timeout_s) {
     session.timeout = std::chrono::milliseconds(static_cast<std::int64_t>(*timeout_s * 1000));
   }

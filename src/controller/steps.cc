@@ -96,13 +96,15 @@ Status compile_in(Session& session, const host::Manifest& manifest, const Compil
   return ok_status();
 }
 
-// Several segments have to be a graph that leads from the model's inputs to its outputs. That they
-// run as declared is the backend's word, and the report says so.
-Status check_segments(const CompileRequest& request, workload::CompileResult& compiled) {
+// Several segments have to be a graph that leads from the model's inputs to its outputs. That a
+// Python backend, which runs them itself, does as declared is its own word, and the report says so.
+Status check_segments(const host::Manifest& manifest, const CompileRequest& request,
+                      workload::CompileResult& compiled) {
   if (compiled.segments.size() < 2) return ok_status();
   const Json configs = Json::parse(request.configs, nullptr, /*allow_exceptions=*/false);
   const Json info = configs.is_object() ? configs.value("model_info", Json()) : Json();
   RETURN_IF_ERROR(workload::order_segments(compiled.segments, workload::model_ends(info)).status());
+  if (manifest.language != host::Language::kPython) return ok_status();
   const auto fallbacks =
       std::ranges::count(compiled.segments, true, &workload::Segment::is_fallback);
   compiled.warnings.push_back(fmt::format(
@@ -123,7 +125,7 @@ Status check_compiled(const host::Manifest& manifest, const CompileRequest& requ
     return {StatusCode::kFailedPrecondition,
             fmt::format("the backend says compile_status \"{}\"", compiled.parsed.compile_status)};
   }
-  RETURN_IF_ERROR(check_segments(request, compiled.parsed)
+  RETURN_IF_ERROR(check_segments(manifest, request, compiled.parsed)
                       .with_context("compile result of backend " + manifest.hardware_type));
   compiled.artifact_folder = request.artifact_folder;
   ASSIGN_OR_RETURN(compiled.files, list_artifact(request.artifact_folder));

@@ -184,7 +184,7 @@ class WideningSink : public OutputSink {
 }  // namespace
 
 struct AdaptedRuntime::State {
-  State(RuntimeBackend& seen, Adaptation planned)
+  State(Runtime& seen, Adaptation planned)
       : runtime(&seen),
         adaptation(std::move(planned)),
         input_scratch(adaptation.inputs.size()),
@@ -200,7 +200,7 @@ struct AdaptedRuntime::State {
   Result<const TensorView*> make_room(std::size_t i, std::span<const TensorView> inputs);
   Status adapt(std::span<const TensorView> inputs);
 
-  RuntimeBackend* runtime;
+  Runtime* runtime;
   Adaptation adaptation;
   std::vector<std::optional<Tensor>> input_scratch;
   std::vector<std::optional<Tensor>> output_scratch;
@@ -254,7 +254,7 @@ Status AdaptedRuntime::prepare(std::span<const TensorView> inputs) {
   return ok_status();
 }
 
-AdaptedRuntime::AdaptedRuntime(RuntimeBackend& runtime, Adaptation adaptation)
+AdaptedRuntime::AdaptedRuntime(Runtime& runtime, Adaptation adaptation)
     : state_(std::make_unique<State>(runtime, std::move(adaptation))) {}
 AdaptedRuntime::~AdaptedRuntime() = default;
 

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "base/result.h"
-#include "host/runtime_backend.h"
+#include "host/runtime.h"
 #include "tensor/tensor.h"
 
 namespace assay::host {
@@ -63,12 +63,12 @@ struct ConversionCounts {
 class AdaptedRuntime {
  public:
   // `runtime` stays loaded with the model that `adaptation` was planned for, and outlives this.
-  AdaptedRuntime(RuntimeBackend& runtime, Adaptation adaptation);
+  AdaptedRuntime(Runtime& runtime, Adaptation adaptation);
   ~AdaptedRuntime();
   AdaptedRuntime(const AdaptedRuntime&) = delete;
   AdaptedRuntime& operator=(const AdaptedRuntime&) = delete;
 
-  // As RuntimeBackend::infer, in the caller's order and dtypes. kOutOfRange when an integer does
+  // As Runtime::infer, in the caller's order and dtypes. kOutOfRange when an integer does
   // not fit, with its name. Scratch memory is kept from call to call.
   Status infer(std::span<const TensorView> inputs, OutputSink& outputs);
 

@@ -12,5 +12,6 @@
 #include "host/compile_backend.h"
 #include "host/library.h"
 #include "host/manifest.h"
+#include "host/pipeline.h"
 #include "host/runtime_backend.h"
 // IWYU pragma: end_exports

@@ -13,6 +13,7 @@
 #include "base/result.h"
 #include "host/compile_backend.h"
 #include "host/library.h"
+#include "host/runtime.h"
 #include "tensor/tensor.h"
 
 namespace assay::host {
@@ -45,21 +46,6 @@ struct LoadRequest {
   std::function<void(const char* method)> calling;
 };
 
-enum class ThreadRule { kOneCall, kAny };
-
-// Gives memory for the outputs of one call.
-class OutputSink {
- public:
-  virtual ~OutputSink() = default;
-  // At least `size_bytes` writable bytes, aligned to 64, for output `output_index` of the
-  // signature; they stay until the call returns (infer) or completes (submit). Called at most once
-  // per output and call, with a shape that agrees with the signature; from any thread in
-  // asynchronous calls.
-  virtual Result<std::span<std::byte>> allocate(std::size_t output_index,
-                                                std::span<const std::int64_t> shape,
-                                                std::size_t size_bytes) = 0;
-};
-
 // Told the end of one submitted call, exactly once, on any thread, possibly inside submit.
 class CompletionSink {
  public:
@@ -77,29 +63,28 @@ Result<std::optional<ProbeResult>> probe(const Library& library);
 //
 // Thread rule: infer as thread_rule() says, submit and cancel from any number of threads once
 // loaded; everything else one call at a time and never beside an infer.
-class RuntimeBackend {
+class RuntimeBackend final : public Runtime {
  public:
   static Result<RuntimeBackend> create(const Library& library);
 
   RuntimeBackend(RuntimeBackend&&) noexcept;
   RuntimeBackend& operator=(RuntimeBackend&&) noexcept;
-  ~RuntimeBackend();  // closes when close() was not called; its failure is then lost
+  ~RuntimeBackend() override;  // closes when close() was not called; its failure is then lost
 
   Result<std::string> version();
 
   // May be called again; after a failure nothing is loaded.
   Status load(const LoadRequest& request);
 
-  // The following need a successful load. Feed loaded_batch_size() samples, whatever was asked.
-  std::int64_t loaded_batch_size() const;
-  const Signature& signature() const;
-  ThreadRule thread_rule() const;
+  // The following need a successful load.
+  std::int64_t loaded_batch_size() const override;
+  const Signature& signature() const override;
+  ThreadRule thread_rule() const override;
   bool is_qs_mode_supported() const;
   bool has_benchmark() const;
 
-  // One call: inputs in the order of the signature, outputs through `outputs`. On success it
-  // neither allocates (up to 16 inputs and 16 outputs), locks nor calls the system.
-  Status infer(std::span<const TensorView> inputs, OutputSink& outputs);
+  // On success it neither allocates (up to 16 inputs and 16 outputs), locks nor calls the system.
+  Status infer(std::span<const TensorView> inputs, OutputSink& outputs) override;
 
   // Asynchronous calls; 0 in flight and kUnimplemented when the backend has none.
   std::uint32_t max_in_flight() const;

@@ -13,13 +13,14 @@ namespace {
 
 struct CompileFact {
   const char* title;
-  const char* declared;  // key of what the backend says; nullptr: it says nothing of this
-  const char* measured;  // key of what Assay saw; nullptr: it cannot see this
+  const char* declared;           // key of what the backend says; nullptr: it says nothing of this
+  const char* measured;           // key of what Assay saw; nullptr: it cannot see this
+  const char* counted = nullptr;  // instead: key of what it counted while segments ran
 };
 constexpr std::array<CompileFact, 11> kCompileFacts{{
     {"Precision", "compile_precision", nullptr},
     {"Executed precision", "executed_precision", nullptr},
-    {"Share of the graph on the device, %", "sg_percent", nullptr},
+    {"Share of the graph on the device, %", "sg_percent", nullptr, "operators_percent"},
     {"Largest batch size", "max_batch_size", nullptr},
     {"Optimizations", "optimizations", nullptr},
     {"Input types", "input_type", nullptr},
@@ -50,6 +51,27 @@ std::string files_table(const Json& measured) {
   for (const Json& file : list_at(measured, "files")) {
     table.add_row({escape_html(string_at(file, "path")), bytes_or_missing(file, "size_bytes"),
                    element("code", escape_html(text_or_missing(file, "sha256")), "hash")});
+  }
+  return table.empty() ? "" : table.html();
+}
+
+// What ran where, of a model in several segments.
+std::string coverage_table(const Json& coverage) {
+  HtmlTable table("Segments in the order in which they ran, in the pass over the samples",
+                  {{"Segment", true},
+                   {"Ran on"},
+                   {"Runtime"},
+                   {"Calls", true},
+                   {"Time", true},
+                   {"Share of the time", true}});
+  for (const Json& segment : list_at(coverage, "segments")) {
+    const auto share = number_at(segment, "time_share");
+    const std::string where = string_at(segment, "ran_on");
+    table.add_row({count_or_missing(segment, "sg_idx"),
+                   escape_html(bool_at(segment, "is_fallback") ? where + ", fallback" : where),
+                   escape_html(string_at(segment, "runtime")), count_or_missing(segment, "calls"),
+                   duration_or_missing(segment, "wall_ns"),
+                   share ? format_percent(*share, 1) : std::string(kMissing)});
   }
   return table.empty() ? "" : table.html();
 }
@@ -240,6 +262,7 @@ std::string compile_section(const Json& result) {
   }
   const Json& declared = at(compile, "declared");
   const Json& measured = at(compile, "measured");
+  const Json& coverage = at(compile, "coverage");
   std::string html = paragraph(fmt::format("Compiling took {} and at most {} of memory.",
                                            duration_or_missing(measured, "wall_ns"),
                                            bytes_or_missing(measured, "peak_rss_bytes")),
@@ -248,9 +271,11 @@ std::string compile_section(const Json& result) {
                   {{""}, {"Declared by the backend"}, {"Measured by Assay"}});
   for (const CompileFact& fact : kCompileFacts) {
     table.add_row({fact.title, escape_html(value_at(declared, fact.declared)),
-                   escape_html(value_at(measured, fact.measured))});
+                   escape_html(fact.counted == nullptr ? value_at(measured, fact.measured)
+                                                       : value_at(coverage, fact.counted))});
   }
-  html += table.html() + files_table(measured) + text_list(list_at(compile, "notes"));
+  html += table.html() + coverage_table(coverage) + files_table(measured) +
+          text_list(list_at(compile, "notes"));
   return section("compile", "Compilation", html);
 }
 

@@ -33,13 +33,19 @@ Json count_of(const Json& result, std::string_view key) {
   return measured.is_null() ? follow(result, "compile", "declared", key) : measured;
 }
 
+// What was counted, else what the backend claims.
+std::optional<double> coverage_percent(const Json& result) {
+  const auto counted = number_at(follow(result, "compile", "coverage"), "operators_percent");
+  return counted ? counted : number_at(follow(result, "compile", "declared"), "sg_percent");
+}
+
 Json graph_compile(const Json& result) {
   const Json& declared = follow(result, "compile", "declared");
   const Json& measured = follow(result, "compile", "measured");
   const Json& optimizations = at(declared, "optimizations");
   return {{"Compile Duration", number_or_null(number_at(measured, "wall_ns"), 1e-9)},
           {"Compile Precision", at(declared, "compile_precision")},
-          {"Subgraph Coverage", number_or_null(number_at(declared, "sg_percent"))},
+          {"Subgraph Coverage", number_or_null(coverage_percent(result))},
           {"Optimizations", optimizations.is_object() ? optimizations : Json::object()}};
 }
 

@@ -93,6 +93,24 @@ std::string accuracy(const Json& result) {
   return text + fmt::format("  ({})\n", details);
 }
 
+std::string coverage(const Json& result) {
+  const Json& coverage = at(at(result, "compile"), "coverage");
+  if (!coverage.is_object()) return "";
+  const Json& segments = list_at(coverage, "segments");
+  const auto fallbacks = std::ranges::count_if(
+      segments, [](const Json& segment) { return bool_at(segment, "is_fallback"); });
+  std::string text =
+      fmt::format("\n{}Segments  {}, {} of them on the CPU", kIndent, segments.size(), fallbacks);
+  if (const auto percent = number_at(coverage, "operators_percent")) {
+    text += fmt::format("; {} of the operators", format_percent(*percent / 100, 1));
+    if (const auto share = number_at(coverage, "device_time_share")) {
+      text += fmt::format(" and {} of the time", format_percent(*share, 1));
+    }
+    text += " on the device";
+  }
+  return text + "\n";
+}
+
 std::string numeric(const Json& result) {
   std::vector<std::vector<std::string>> rows;
   for (const Json& output : list_at(result, "numeric")) {
@@ -180,8 +198,9 @@ std::string places(const SummaryPaths& paths) {
 }  // namespace
 
 std::string summary_text(const Json& result, const ConsoleStyle& style, const SummaryPaths& paths) {
-  return headline(result, style) + criteria(result, style) + accuracy(result) + numeric(result) +
-         performance(result) + phases(result, style) + remarks(result, style) + places(paths);
+  return headline(result, style) + criteria(result, style) + accuracy(result) + coverage(result) +
+         numeric(result) + performance(result) + phases(result, style) + remarks(result, style) +
+         places(paths);
 }
 
 }  // namespace assay::report

@@ -9,7 +9,7 @@
 namespace assay::worker {
 // One client's own things, on cache lines of its own.
 struct alignas(128) BackendTarget::Client {
-  Client(host::RuntimeBackend& runtime, const TargetSettings& settings, std::uint32_t index,
+  Client(host::Runtime& runtime, const TargetSettings& settings, std::uint32_t index,
          std::size_t outputs)
       : sink(outputs),
         adapted(runtime, settings.adaptation),
@@ -28,7 +28,7 @@ struct alignas(128) BackendTarget::Client {
   std::vector<std::optional<KeptCall>> kept;  // by place; none: the place holds no whole output
 };
 
-BackendTarget::BackendTarget(host::RuntimeBackend& runtime, const ArenaLayout& layout,
+BackendTarget::BackendTarget(host::Runtime& runtime, const ArenaLayout& layout,
                              std::span<std::byte> arena, loadgen::QueryOrder order,
                              const TargetSettings& settings)
     : runtime_(&runtime),

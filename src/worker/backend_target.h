@@ -35,9 +35,8 @@ struct TargetSettings {
 class BackendTarget : public loadgen::Target {
  public:
   // `runtime` is loaded; both memories outlive the target.
-  BackendTarget(host::RuntimeBackend& runtime, const ArenaLayout& layout,
-                std::span<std::byte> arena, loadgen::QueryOrder order,
-                const TargetSettings& settings);
+  BackendTarget(host::Runtime& runtime, const ArenaLayout& layout, std::span<std::byte> arena,
+                loadgen::QueryOrder order, const TargetSettings& settings);
   ~BackendTarget() override;
 
   Status issue(std::uint32_t client, std::uint64_t query) override;
@@ -54,7 +53,7 @@ class BackendTarget : public loadgen::Target {
   Status infer_now(Client& client, std::span<const TensorView> inputs);
   static std::optional<std::size_t> choose_place(Client& client, std::uint64_t query);
 
-  host::RuntimeBackend* runtime_;
+  host::Runtime* runtime_;
   loadgen::QueryOrder order_;
   bool converts_;
   bool one_call_;  // the backend allows one call at a time

@@ -24,7 +24,7 @@ namespace {
 // One caller: its own copy of the inputs, its own room for outputs.
 class Caller {
  public:
-  static Result<std::unique_ptr<Caller>> create(host::RuntimeBackend& runtime,
+  static Result<std::unique_ptr<Caller>> create(host::Runtime& runtime,
                                                 const host::Adaptation& adaptation,
                                                 const ArenaLayout& layout, std::uint64_t seed) {
     std::unique_ptr<Caller> caller(new Caller(runtime, adaptation, layout, seed));
@@ -61,8 +61,8 @@ class Caller {
   std::size_t missing_capacity_bytes() const { return sink_.missing_capacity_bytes(); }
 
  private:
-  Caller(host::RuntimeBackend& runtime, const host::Adaptation& adaptation,
-         const ArenaLayout& layout, std::uint64_t seed)
+  Caller(host::Runtime& runtime, const host::Adaptation& adaptation, const ArenaLayout& layout,
+         std::uint64_t seed)
       : adapted_(runtime, adaptation),
         outputs_(&layout.outputs),
         sink_(layout.outputs.size()),
@@ -87,8 +87,8 @@ struct Share {
 
 class Series {
  public:
-  Series(host::RuntimeBackend& runtime, const host::Adaptation& adaptation,
-         const ArenaLayout& layout, std::span<std::byte> arena, const ExerciseSettings& settings)
+  Series(host::Runtime& runtime, const host::Adaptation& adaptation, const ArenaLayout& layout,
+         std::span<std::byte> arena, const ExerciseSettings& settings)
       : runtime_(&runtime),
         adaptation_(&adaptation),
         layout_(&layout),
@@ -189,7 +189,7 @@ class Series {
     return caller.call(inputs_[slot], into);
   }
 
-  host::RuntimeBackend* runtime_;
+  host::Runtime* runtime_;
   const host::Adaptation* adaptation_;
   const ArenaLayout* layout_;
   std::span<std::byte> arena_;
@@ -205,8 +205,7 @@ class Series {
 
 }  // namespace
 
-Result<check::CallDifferences> exercise(host::RuntimeBackend& runtime,
-                                        const host::Adaptation& adaptation,
+Result<check::CallDifferences> exercise(host::Runtime& runtime, const host::Adaptation& adaptation,
                                         const ArenaLayout& layout, std::span<std::byte> arena,
                                         const ExerciseSettings& settings,
                                         std::size_t& needed_bytes) {

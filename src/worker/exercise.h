@@ -34,8 +34,7 @@ struct ExerciseSettings {
 // the call is back; buffers for outputs are filled anew, each time with other bytes, before every
 // call. An error is a call's own, with its number. `needed_bytes` is set when an output slot is too
 // small.
-Result<check::CallDifferences> exercise(host::RuntimeBackend& runtime,
-                                        const host::Adaptation& adaptation,
+Result<check::CallDifferences> exercise(host::Runtime& runtime, const host::Adaptation& adaptation,
                                         const ArenaLayout& layout, std::span<std::byte> arena,
                                         const ExerciseSettings& settings,
                                         std::size_t& needed_bytes);

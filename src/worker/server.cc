@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <nlohmann/json.hpp>
 #include <utility>
+#include <vector>
 
 #include "drill/drill.h"
 #include "worker/protocol.h"
@@ -57,6 +58,7 @@ Result<T> member(const Json& json, const char* key) {
 template Result<bool> member(const Json&, const char*);
 template Result<std::string> member(const Json&, const char*);
 template Result<Json> member(const Json&, const char*);
+template Result<std::vector<std::string>> member(const Json&, const char*);
 template Result<std::int64_t> member(const Json&, const char*);
 template Result<std::uint32_t> member(const Json&, const char*);
 template Result<std::uint64_t> member(const Json&, const char*);
@@ -80,6 +82,7 @@ const std::map<std::string, Server::Handler>& Server::handlers() {
       {"harness", &Server::harness},
       {"benchmark", &Server::benchmark},
       {"facts", &Server::facts},
+      {"segments", &Server::segments},
       {"drill", &Server::drill},
       {"close", &Server::close},
   };
@@ -142,10 +145,14 @@ Result<Json> Server::log_to(const Json& /*request*/, int fd) {
   return Json::object();
 }
 
-Result<Json> Server::open(const Json& request, int /*fd*/) {
+host::LogSink* backend_log() {
   static StderrLog log;
+  return &log;
+}
+
+Result<Json> Server::open(const Json& request, int /*fd*/) {
   ASSIGN_OR_RETURN(const std::string path, member<std::string>(request, "library"));
-  ASSIGN_OR_RETURN(host::Library library, host::Library::open(path, &log));
+  ASSIGN_OR_RETURN(host::Library library, host::Library::open(path, backend_log()));
   library_ = std::move(library);
   return Json{{"interface_version", library_->interface_version()}};
 }
@@ -199,7 +206,7 @@ Result<Json> Server::drill(const Json& request, int /*fd*/) {
 
 Result<Json> Server::close(const Json& /*request*/, int /*fd*/) {
   leaving_ = true;
-  adapted_.reset();
+  RETURN_IF_ERROR(close_pipeline());
   if (runtime_) RETURN_IF_ERROR(runtime_->close());
   return Json::object();
 }

@@ -82,18 +82,17 @@ Result<Json> Server::load(const Json& request, int /*fd*/) {
   job.artifact_folder = folder;
   ASSIGN_OR_RETURN(job.batch_size, member<std::int64_t>(request, "batch_size"));
   job.calling = [this](const char* method) { calling(method); };
-  if (request.value("new_handle", false) && runtime_) {
-    adapted_.reset();
-    calling("close");
-    RETURN_IF_ERROR(runtime_->close());
-    runtime_.reset();
-  }
-  ASSIGN_OR_RETURN(host::RuntimeBackend * backend, runtime());
+  if (request.value("new_handle", false)) RETURN_IF_ERROR(close_handles());
+  const Json segments = request.value("segments", Json());
   load_start_ns_ = now_ns();
-  RETURN_IF_ERROR(backend->load(job));
+  if (segments.is_null()) {
+    RETURN_IF_ERROR(load_whole(job));
+  } else {
+    RETURN_IF_ERROR(load_segments(segments, job));
+  }
   const std::int64_t load_ns = now_ns() - load_start_ns_;
   RETURN_IF_ERROR(plan_adaptation(request, conversion_policy(job.configs)));
-  adapted_ = std::make_unique<host::AdaptedRuntime>(*backend, adaptation_);
+  adapted_ = std::make_unique<host::AdaptedRuntime>(*loaded_, adaptation_);
   Json conversions = Json::array();
   for (const host::TensorRule& rule : adaptation_.inputs) {
     if (!rule.converts()) continue;
@@ -102,24 +101,50 @@ Result<Json> Server::load(const Json& request, int /*fd*/) {
                            {"to", name_of(rule.to)},
                            {"lossy", rule.lossy}});
   }
+  // What speaks of the whole model is not asked of the runtime of a segment.
+  const host::RuntimeBackend* whole = pipeline_ ? nullptr : &*runtime_;
   return Json{
-      {"loaded_batch_size", backend->loaded_batch_size()},
+      {"loaded_batch_size", loaded_->loaded_batch_size()},
       {"load_ns", load_ns},
-      {"thread_rule", backend->thread_rule() == host::ThreadRule::kAny ? "any" : "one_call"},
-      {"qs_mode_supported", backend->is_qs_mode_supported()},
-      {"has_benchmark", backend->has_benchmark()},
-      {"inputs", worker::to_json(backend->signature().inputs)},
+      {"thread_rule", loaded_->thread_rule() == host::ThreadRule::kAny ? "any" : "one_call"},
+      {"qs_mode_supported", whole != nullptr && whole->is_qs_mode_supported()},
+      {"has_benchmark", whole != nullptr && whole->has_benchmark()},
+      {"inputs", worker::to_json(loaded_->signature().inputs)},
       {"outputs", worker::to_json(adapted_->output_specs())},
       {"conversions", conversions}};
+}
+
+Status Server::load_whole(const host::LoadRequest& job) {
+  RETURN_IF_ERROR(close_pipeline());
+  ASSIGN_OR_RETURN(host::RuntimeBackend * backend, runtime());
+  RETURN_IF_ERROR(backend->load(job));
+  loaded_ = backend;
+  return ok_status();
+}
+
+Status Server::close_pipeline() {
+  adapted_.reset();
+  loaded_ = nullptr;
+  const std::unique_ptr<host::Pipeline> pipeline = std::move(pipeline_);
+  return pipeline ? pipeline->close() : ok_status();
+}
+
+Status Server::close_handles() {
+  if (pipeline_ || runtime_) calling("close");
+  RETURN_IF_ERROR(close_pipeline());
+  if (!runtime_) return ok_status();
+  RETURN_IF_ERROR(runtime_->close());
+  runtime_.reset();
+  return ok_status();
 }
 
 Status Server::plan_adaptation(const Json& request, host::AdaptPolicy policy) {
   ASSIGN_OR_RETURN(std::vector<TensorSpec> caller,
                    specs_from_json(request.value("caller_inputs", Json())));
   ASSIGN_OR_RETURN(const std::int64_t asked, member<std::int64_t>(request, "batch_size"));
-  caller = host::in_loaded_batches(std::move(caller), runtime_->signature(), asked,
-                                   runtime_->loaded_batch_size());
-  ASSIGN_OR_RETURN(adaptation_, host::plan_adaptation(caller, runtime_->signature(), policy,
+  caller = host::in_loaded_batches(std::move(caller), loaded_->signature(), asked,
+                                   loaded_->loaded_batch_size());
+  ASSIGN_OR_RETURN(adaptation_, host::plan_adaptation(caller, loaded_->signature(), policy,
                                                       /*float_outputs=*/true));
   return ok_status();
 }
@@ -179,7 +204,7 @@ Result<loadgen::ClosedLoopSettings> Server::loop_settings(const Json& request) c
 }
 
 Result<Json> Server::measure(const Json& request, int /*fd*/) {
-  if (!runtime_ || !layout_ || record_.bytes().empty()) {
+  if (loaded_ == nullptr || !layout_ || record_.bytes().empty()) {
     return failed_precondition("measure needs load, arena and record first");
   }
   ASSIGN_OR_RETURN(const loadgen::ClosedLoopSettings settings, loop_settings(request));
@@ -196,7 +221,7 @@ Result<Json> Server::measure(const Json& request, int /*fd*/) {
       settings.repeat_input ? loadgen::QueryOrder::repeated(0)
                             : loadgen::QueryOrder::shuffled(
                                   static_cast<std::uint32_t>(layout_->input_slots), settings.seed);
-  BackendTarget target(*runtime_, *layout_, arena_.bytes(), std::move(order),
+  BackendTarget target(*loaded_, *layout_, arena_.bytes(), std::move(order),
                        {settings.clients, kept, settings.seed, adaptation_});
   WindowObserver observer(*this);
   ASSIGN_OR_RETURN(const Json before, backend_facts());
@@ -228,27 +253,28 @@ Result<Json> Server::measure(const Json& request, int /*fd*/) {
 }
 
 Result<Json> Server::exercise(const Json& request, int /*fd*/) {
-  if (!runtime_ || !layout_) return failed_precondition("exercise needs load and arena first");
+  if (loaded_ == nullptr || !layout_)
+    return failed_precondition("exercise needs load and arena first");
   ExerciseSettings settings;
   ASSIGN_OR_RETURN(settings.calls, member<std::uint64_t>(request, "calls"));
   ASSIGN_OR_RETURN(settings.clients, member<std::uint32_t>(request, "clients"));
   ASSIGN_OR_RETURN(settings.seed, member<std::uint64_t>(request, "seed"));
   ASSIGN_OR_RETURN(settings.max_duration_ns, member<std::int64_t>(request, "max_duration_ns"));
-  settings.rows = runtime_->loaded_batch_size();
+  settings.rows = loaded_->loaded_batch_size();
   settings.class_output = request.value("class_output", std::int64_t{-1});
   settings.record = request.value("record", false);
   settings.order = request.value("order", std::vector<std::uint64_t>());
   std::size_t needed_bytes = 0;
   calling("infer");
   const Result<check::CallDifferences> counted =
-      worker::exercise(*runtime_, adaptation_, *layout_, arena_.bytes(), settings, needed_bytes);
+      worker::exercise(*loaded_, adaptation_, *layout_, arena_.bytes(), settings, needed_bytes);
   if (needed_bytes > 0) return Json{{"needed_output_bytes", needed_bytes}};
   RETURN_IF_ERROR(counted.status());
   return Json{{"differences", check::to_json(*counted)}};
 }
 
 Result<Json> Server::benchmark(const Json& request, int fd) {
-  if (!runtime_) return failed_precondition("benchmark needs load first");
+  if (!runtime_ || pipeline_) return failed_precondition("benchmark needs a whole model loaded");
   ASSIGN_OR_RETURN(const std::unique_ptr<host::CalibrationData> data, samples(request, fd));
   ASSIGN_OR_RETURN(const std::string claims, runtime_->benchmark(*data));
   return Json{{"claims", claims}};
@@ -269,8 +295,9 @@ Result<Json> Server::facts(const Json& /*request*/, int /*fd*/) {
 }
 
 Result<Json> Server::harness(const Json& /*request*/, int /*fd*/) {
-  if (!runtime_ || !layout_) return failed_precondition("harness needs load and arena first");
-  BackendTarget target(*runtime_, *layout_, arena_.bytes(), loadgen::QueryOrder::repeated(0),
+  if (loaded_ == nullptr || !layout_)
+    return failed_precondition("harness needs load and arena first");
+  BackendTarget target(*loaded_, *layout_, arena_.bytes(), loadgen::QueryOrder::repeated(0),
                        {1, 0, 0, adaptation_});
   calling("infer");
   ASSIGN_OR_RETURN(const loadgen::HarnessOverhead overhead, loadgen::measure_harness(target));

@@ -1,9 +1,11 @@
 #pragma once
 
 // The worker's operations, by name. Internal to worker: server.cc has the loop and what opens a
-// backend, server_compile.cc what makes artifacts, server_runtime.cc what runs them.
+// backend, server_compile.cc what makes artifacts, server_runtime.cc what runs them,
+// server_segments.cc what loads them in segments.
 
 #include <cstdint>
+#include <filesystem>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -21,9 +23,12 @@
 namespace assay::worker {
 
 // A member of `json` by type, or the error that says what is missing. For bool, std::string, Json,
-// std::int64_t, std::uint32_t and std::uint64_t.
+// std::int64_t, std::uint32_t, std::uint64_t and a list of std::string.
 template <typename T>
 Result<T> member(const Json& json, const char* key);
+
+// Where backends' log lines go, for as long as the process lives.
+host::LogSink* backend_log();
 
 class Server {
  public:
@@ -56,6 +61,7 @@ class Server {
   Result<Json> harness(const Json& request, int fd);
   Result<Json> benchmark(const Json& request, int fd);
   Result<Json> facts(const Json& request, int fd);
+  Result<Json> segments(const Json& request, int fd);
   Result<Json> drill(const Json& request, int fd);
   Result<Json> close(const Json& request, int fd);
 
@@ -68,6 +74,14 @@ class Server {
   Result<Json> backend_facts();
   Result<host::CompileBackend*> compiler();
   Result<host::RuntimeBackend*> runtime();
+  // What is loaded goes, or closes, first. Afterwards `loaded_` is the model.
+  Status load_whole(const host::LoadRequest& job);
+  Status load_segments(const Json& segments, const host::LoadRequest& job);
+  Result<host::StageRequest> stage(const Json& segment, const host::LoadRequest& job);
+  Result<std::string> compile_fallback(const host::Library& library, const Json& segment,
+                                       const std::filesystem::path& folder);
+  Status close_pipeline();
+  Status close_handles();
   Status plan_adaptation(const Json& request, host::AdaptPolicy policy);
   Result<loadgen::ClosedLoopSettings> loop_settings(const Json& request) const;
 
@@ -77,6 +91,9 @@ class Server {
   std::optional<host::Library> library_;
   std::optional<host::CompileBackend> compiler_;
   std::optional<host::RuntimeBackend> runtime_;
+  std::unique_ptr<host::Pipeline> pipeline_;  // of a model in segments, whose runtimes it has
+  host::Runtime* loaded_ = nullptr;           // one of the two, once it is loaded
+  std::optional<host::Library> fallback_;     // what runs fallback segments
   std::int64_t load_start_ns_ = 0;
   host::Adaptation adaptation_;
   std::unique_ptr<host::AdaptedRuntime> adapted_;

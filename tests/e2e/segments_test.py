@@ -1,10 +1,11 @@
-"""A backend that compiles a model in several segments: what it says of them has to fit together."""
+"""Backends that compile a model in several segments: what they say of them has to fit together, and
+those of a backend in C++ are run one behind the other."""
 import json
 import shutil
 import unittest
 
 from python_backend_test import PYTHON, TASK, VENDORS, has_numpy
-from support import Case
+from support import SHORT, Case
 
 COMPILE = """
 import json, os
@@ -80,3 +81,79 @@ class SeveralSegments(Case):
                 self.assertEqual((run.code, run.phase("compile")["outcome"]), (3, "failed"), run.out + run.err)
                 for word in ["PIECES", *words]:
                     self.assertIn(word, run.phase("compile")["reason"])
+
+
+class SegmentsOfADevice(Case):
+    """The double SEGMENTS cuts a model; one of its segments falls back to the CPU."""
+
+    def evaluate(self, *arguments, fault="none", **options):
+        self.runs = getattr(self, "runs", 0) + 1
+        chosen = [word for name, value in {"fault": fault, **options}.items() for word in ("--set", f"{name}={value}")]
+        run = self.run_assay(*TASK, "--hardware_type", "SEGMENTS", *SHORT, *chosen, *arguments,
+                             folder=self.temp / f"run{self.runs}")
+        self.assert_complete(run)
+        return run
+
+    def test_a_model_in_segments_is_as_right_as_the_whole(self):
+        run = self.evaluate("--stability", "repeat=3,handle=2,process=2,position=2", "--batch_sizes", "1,7")
+        self.assertEqual(run.code, 0, run.out + run.err)
+        self.assertTrue(all(output["identical"] for output in run.result["numeric"]))
+        self.assertEqual(run.result["accuracy"]["value"], run.result["accuracy"]["reference_value"])
+        self.assertEqual([row["valid"] for row in run.result["performance"]], [True, True])
+        coverage = run.result["compile"]["coverage"]
+        self.assertEqual([(part["sg_idx"], part["ran_on"]) for part in coverage["segments"]],
+                         [(0, "SEGMENTS"), (1, "CPU"), (2, "SEGMENTS")])
+        calls = {part["calls"] for part in coverage["segments"]}
+        self.assertEqual(len(calls), 1, coverage)
+        self.assertGreater(calls.pop(), 0)
+        # The model has 12 operators, of which the cut puts 4 into each segment.
+        self.assertEqual((coverage["operators"], coverage["fallback_operators"]), (12, 4))
+        self.assertAlmostEqual(coverage["operators_percent"], 100 * 8 / 12)
+        self.assertAlmostEqual(coverage["declared_percent"], 100 * 8 / 12)
+        self.assertAlmostEqual(sum(part["time_share"] for part in coverage["segments"]), 1)
+        self.assertEqual(run.result["Graph Compile"]["Subgraph Coverage"], coverage["operators_percent"])
+        self.assertEqual(run.result["warnings"], [])
+        self.assertIn("3, 1 of them on the CPU; 66.7 % of the operators", run.out)
+        self.assertIn("CPU, fallback", (run.folder / "report.html").read_text())
+
+    def test_none_falls_back(self):
+        run = self.evaluate("--stability", "repeat=2", "--batch_sizes", "4", fallback=-1, pieces=4)
+        self.assertEqual(run.code, 0, run.out + run.err)
+        coverage = run.result["compile"]["coverage"]
+        self.assertEqual([part["ran_on"] for part in coverage["segments"]], ["SEGMENTS"] * 4)
+        self.assertEqual(coverage["device_time_share"], 1)
+
+    def test_all_of_it_falls_back(self):
+        run = self.evaluate("--stability", "repeat=2", "--batch_sizes", "4", fallback=0, pieces=1)
+        self.assertEqual(run.code, 0, run.out + run.err)
+        coverage = run.result["compile"]["coverage"]
+        self.assertEqual([part["ran_on"] for part in coverage["segments"]], ["CPU"])
+        self.assertEqual((coverage["operators_percent"], coverage["device_time_share"]), (0, 0))
+
+    def test_a_boast_is_contradicted(self):
+        run = self.evaluate("--stability", "repeat=2", "--batch_sizes", "4", fault="claims_all")
+        said, = run.result["warnings"]
+        self.assertIn("says that 99 % of the graph is on the device; 4 of its 12 operators fall back", said)
+
+    def test_a_resumed_run_keeps_its_coverage(self):
+        run = self.evaluate("--stability", "repeat=2", "--batch_sizes", "4")
+        again = self.run_assay(*TASK, "--hardware_type", "SEGMENTS", *SHORT, "--set", "fault=none", "--stability",
+                               "repeat=2", "--batch_sizes", "4", "--resume", folder=run.folder)
+        self.assertEqual(again.code, 0, again.out + again.err)
+        self.assertEqual(again.result["compile"]["coverage"], run.result["compile"]["coverage"])
+
+    def test_faults_name_their_segment(self):
+        cases = {
+            "fails": ("accuracy", "failed", "segment 2: libassay_backend_segments.so: infer: the last segment is broken"),
+            "crashes": ("accuracy", "crashed", "SIGABRT"),
+            "wrong_name": ("compile", "failed", 'segment 2 takes "nobody_gives_this"'),
+            "wrong_shape": ("accuracy", "failed", "what goes into segment 2 does not fit"),
+            "other_batch": ("accuracy", "failed", "segment 2 batches of"),
+            "no_object": ("accuracy", "failed", "segment 1: a fallback without compiled_model"),
+            "lost_object": ("accuracy", "failed", "gone.onnx"),
+        }
+        for fault, (phase, outcome, words) in cases.items():
+            with self.subTest(fault):
+                run = self.evaluate("--stability", "repeat=2", "--batch_sizes", "4", fault=fault)
+                self.assertEqual((run.code, run.phase(phase)["outcome"]), (3, outcome), run.out + run.err)
+                self.assertIn(words, run.phase(phase)["reason"])

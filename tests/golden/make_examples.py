@@ -417,6 +417,11 @@ def stability_axes():
             stability_axis("after_load", "calls", 200)]
 
 
+def segment(index, ran_on, runtime, wall_ns, share, fallback=False):
+    return {"sg_idx": index, "ran_on": ran_on, "is_fallback": fallback, "runtime": runtime, "calls": 20,
+            "wall_ns": wall_ns, "time_share": share}
+
+
 def hard_case():
     """An invalid row, a withheld percentile, an unstable and noisy row, an undecided accuracy, a
     name that tries to leave its place in a page, and non-finite outputs."""
@@ -495,6 +500,14 @@ def hard_case():
             "data_percent": 100, "dataset": "photos", "failed_samples": 0,
             "calibrated_on_evaluation_data": True})
     result["provenance"]["model"].update(name=name, weights="seeded_random")
+    result["compile"]["declared"].update(
+        sg_percent=80, segments=[{"sg_idx": i, "is_fallback": i == 1} for i in range(3)])
+    result["compile"]["coverage"] = {
+        "declared_percent": 80, "operators": 12, "fallback_operators": 3, "operators_percent": 75.0,
+        "device_time_share": 0.4, "segments": [
+            segment(0, "CHIP", "chip runtime <2.1>", 12_000_000, 0.3),
+            segment(1, "CPU", "ONNX Runtime 1.31.1", 24_000_000, 0.6, fallback=True),
+            segment(2, "CHIP", "chip runtime <2.1>", 4_000_000, 0.1)]}
     for entry in result["performance"]:
         entry["command"] = f"./assay run --task {TASK} --hardware_type CPU --batch_sizes " \
                            f"{entry['batch_size']}"
