@@ -185,6 +185,11 @@ Result<CompiledModel> Bench::compile(controller::Session& session, const Model& 
   made.job.load.configs = configs(model);
   RETURN_IF_ERROR(controller::compile_in_session(
       session, manifest(), {made.job.load.configs, artifact, nullptr, false}, nobody, compiled));
+  if (compiled.parsed.segments.size() > 1) {
+    return failed_precondition(fmt::format(
+        "a model of the suite was compiled in {} segments; only the check \"segments\" runs those",
+        compiled.parsed.segments.size()));
+  }
   made.job.load.compile_result = compiled.compile_result;
   made.job.load.artifact_folder = artifact;
   made.job.batched = model.batched;

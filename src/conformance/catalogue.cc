@@ -53,6 +53,10 @@ constexpr std::array kChecks = std::to_array<Check>({
     {"paths", "paths of models and artifacts may hold spaces, quotes and any letters",
      Needs::kModel, check_paths},
     {"answers", "load and infer give the right answers", Needs::kModel, check_answers},
+    {"segments",
+     "a model in several segments gives the right answers when they run one behind the other, and "
+     "sg_percent says how much of it falls back",
+     Needs::kModel, check_segments},
     {"dtype.FLOAT64", kDtype, Needs::kModel, check_dtype, number(DType::kFloat64)},
     {"dtype.FLOAT32", kDtype, Needs::kModel, check_dtype, number(DType::kFloat32)},
     {"dtype.FLOAT16", kDtype, Needs::kModel, check_dtype, number(DType::kFloat16)},

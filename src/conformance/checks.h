@@ -10,6 +10,10 @@
 
 namespace assay::conformance {
 
+// Of a check that makes a model of its own.
+inline constexpr const char* kNoOnnx =
+    "the manifest's model_formats has no \"onnx\", and this check needs a model of its own";
+
 // checks_entry.cc: what is known before anything is compiled.
 CheckResult check_manifest(Bench& bench, std::int64_t);
 CheckResult check_open(Bench& bench, std::int64_t);
@@ -40,6 +44,9 @@ CheckResult check_wrong_inputs(Bench& bench, std::int64_t);
 CheckResult check_inputs_kept(Bench& bench, std::int64_t);
 CheckResult check_outputs_written(Bench& bench, std::int64_t);
 CheckResult check_repeat(Bench& bench, std::int64_t);
+
+// checks_segments.cc
+CheckResult check_segments(Bench& bench, std::int64_t);
 
 // checks_process.cc: several handles, threads and processes; what stays behind.
 CheckResult check_handles(Bench& bench, std::int64_t);

@@ -16,9 +16,6 @@ namespace assay::conformance {
 namespace fs = std::filesystem;
 namespace {
 
-constexpr const char* kNoOnnx =
-    "the manifest's model_formats has no \"onnx\", and this check needs a model of its own";
-
 using Make = Result<Model> (*)(const fs::path& folder, std::int64_t argument);
 
 // Compiles and runs, in one worker, a model that is made for this check alone.

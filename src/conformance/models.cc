@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <nlohmann/json.hpp>
 #include <span>
 #include <utility>
@@ -234,6 +235,35 @@ Result<Model> linear_model(const fs::path& folder, bool fixed_batch) {
     model.cases.push_back(std::move(sample));
   }
   model.batched = true;
+  return model;
+}
+
+Result<Model> chain_model(const fs::path& folder) {
+  constexpr std::array<float, 4> kConstants = {1, 3, 2, 4};
+  ModelMaker maker("chain");
+  const TensorSpec x{"x", DType::kFloat32, {1, 4}};
+  maker.input(x).output({"y", x.dtype, x.shape});
+  for (std::size_t i = 0; i < kConstants.size(); ++i) {
+    maker.weight(fmt::format("c{}", i), {1}, std::span(kConstants).subspan(i, 1));
+  }
+  maker.node("Sub", {"x", "c0"}, "shifted");
+  maker.node("Abs", {"shifted"}, "distance");
+  maker.node("Add", {"distance", "c1"}, "sum");
+  maker.node("Mul", {"sum", "c2"}, "scaled");
+  maker.node("Sub", {"scaled", "c3"}, "moved");
+  maker.node("Relu", {"moved"}, "y");
+  ASSIGN_OR_RETURN(Model model, maker.write(folder));
+  drill::Case one;
+  ASSIGN_OR_RETURN(Tensor input, Tensor::make(x));
+  ASSIGN_OR_RETURN(Tensor output, Tensor::make({"y", x.dtype, x.shape}));
+  for (std::size_t i = 0; i < 4; ++i) {
+    const auto value = static_cast<float>(i) - 1;  // -1, 0, 1, 2
+    input.as<float>()[i] = value;
+    output.as<float>()[i] = 2 * (std::abs(value - 1) + 3) - 4;
+  }
+  one.inputs.push_back(std::move(input));
+  one.outputs.push_back(std::move(output));
+  model.cases.push_back(std::move(one));
   return model;
 }
 

@@ -26,6 +26,9 @@ struct Model {
 
 // y [?,3] = x [?,4] * W + b, FLOAT32. With `fixed_batch` 1 instead of ?.
 Result<Model> linear_model(const std::filesystem::path& folder, bool fixed_batch);
+// y [1,4] = 2 * (|x - 1| + 3) - 4, FLOAT32, in kChain operators.
+inline constexpr int kChain = 6;
+Result<Model> chain_model(const std::filesystem::path& folder);
 // y = x, [1,6], with the dtype's extremes among the values.
 Result<Model> identity_model(const std::filesystem::path& folder, DType dtype);
 // Of x with `rank` dimensions: itself, itself twice along the last one, and, when `flat`, all its

@@ -27,6 +27,14 @@ TEST_F(Models, LinearKnowsItsAnswers) {
   EXPECT_THAT(model->cases[0].outputs[0].as<float>(), ElementsAre(15, 14, 11));
 }
 
+// x = -1 0 1 2: 2 * (2 + 3) - 4, ...
+TEST_F(Models, ChainKnowsItsAnswers) {
+  const auto model = chain_model(scratch_.path());
+  ASSERT_THAT(model, IsOk());
+  EXPECT_THAT(model->cases[0].inputs[0].as<float>(), ElementsAre(-1, 0, 1, 2));
+  EXPECT_THAT(model->cases[0].outputs[0].as<float>(), ElementsAre(6, 4, 2, 4));
+}
+
 TEST_F(Models, LinearHasAFreeBatchUnlessItIsFixed) {
   const auto free = read_model(linear_model(scratch_.path(), false)->path, "onnx");
   ASSERT_THAT(free, IsOk());

@@ -42,7 +42,15 @@ Status Server::load_segments(const Json& segments, const host::LoadRequest& job)
     ASSIGN_OR_RETURN(host::StageRequest request, stage(segment, job));
     requests.push_back(std::move(request));
   }
-  ASSIGN_OR_RETURN(pipeline_, host::Pipeline::load(std::move(requests), inputs, outputs));
+  std::vector<fs::path> scratch;
+  for (const host::StageRequest& request : requests) {
+    if (request.is_fallback) scratch.push_back(request.load.artifact_folder);
+  }
+  auto pipeline = host::Pipeline::load(std::move(requests), inputs, outputs);
+  std::error_code ignored;  // what has been read; temporary anyway
+  for (const fs::path& folder : scratch) fs::remove_all(folder, ignored);
+  if (!pipeline.ok()) return pipeline.status();
+  pipeline_ = *std::move(pipeline);
   loaded_ = pipeline_.get();
   return ok_status();
 }

@@ -48,19 +48,24 @@ class KeptContracts(Suite):
         return report
 
     def test_cpu(self):
-        report = self.assert_keeps("CPU", "async")
+        report = self.assert_keeps("CPU", "async", "segments")
         self.assertEqual(self.outcomes(report)["dtype.FLOAT8E4M3"], "passed")
 
     @unittest.skipUnless(OPENVINO.exists(), "OPENVINO is not built")
     def test_openvino(self):
-        self.assert_keeps("OPENVINO", "async", "dtype")
+        self.assert_keeps("OPENVINO", "async", "dtype", "segments")
 
     def test_null(self):
-        self.assert_keeps("NULL", "dtype", "rank", "empty", "big", "compile", "artifact", "async")
+        self.assert_keeps("NULL", "dtype", "rank", "empty", "big", "compile", "artifact", "async", "segments")
+
+    def test_a_model_in_segments(self):
+        report = self.assert_keeps("SEGMENTS", "async", "probe")
+        check, = [check for check in report["checks"] if check["name"] == "segments"]
+        self.assertEqual(check["detail"], "3 segments, 1 of them on the CPU")
 
     def test_dma_is_asynchronous_and_has_the_device_for_itself(self):
         report = self.assert_keeps("DMA", "dtype", "rank", "empty", "big", "compile", "artifact",
-                                   "parallel")
+                                   "parallel", "segments")
         outcomes = self.outcomes(report)
         for name in ("complete", "full", "nested", "cancel", "close"):
             self.assertEqual(outcomes["async." + name], "passed")
@@ -68,7 +73,7 @@ class KeptContracts(Suite):
 
     @unittest.skipUnless(PYTHON, "no interpreter with ONNX Runtime")
     def test_the_example_in_python(self):
-        report = self.assert_keeps("ORTPY", "open", "versions", "probe", "dtype", "async",
+        report = self.assert_keeps("ORTPY", "open", "versions", "probe", "dtype", "async", "segments",
                                    arguments=("--backend_path", EXAMPLES, "--python", PYTHON))
         self.assertIn("--python " + PYTHON, report["checks"][0]["command"])
         numpys = [name for name, outcome in self.outcomes(report).items()

@@ -36,6 +36,8 @@ namespace fs = std::filesystem;
 namespace host = assay::host;
 using Json = nlohmann::ordered_json;
 
+constexpr std::int64_t kMaxBatch = 1024;
+
 template <typename T>
 T value_of(assay::Result<T> result) {
   if (result.ok()) return std::move(result).value();
@@ -79,7 +81,9 @@ host::RuntimeBackend load_on_cpu(Json configs, const std::string& path, std::int
       {.configs = load.configs, .artifact_folder = load.artifact_folder, .progress = {}},
       no_samples));
   auto runtime = value_of(host::RuntimeBackend::create(cpu_library()));
-  require(runtime.load(load));
+  const assay::Status loaded = runtime.load(load);
+  fs::remove_all(load.artifact_folder);  // it has been read
+  require(loaded);
   return runtime;
 }
 
@@ -103,7 +107,8 @@ class CompileBackendSEGMENTS : public backend::CompileBackend {
     const Options options(configs);
     const fs::path model = configs.text("model_info.model_path");
     const auto operators = static_cast<std::int64_t>(value_of(assay::list_operators(model)).size());
-    const std::int64_t pieces = std::clamp<std::int64_t>(options.pieces, 1, operators);
+    // Small models stay whole.
+    const std::int64_t pieces = operators < 2 * options.pieces ? 1 : options.pieces;
     Json segments = Json::array();
     std::int64_t on_device = operators;
     std::map<std::string, assay::TensorSpec> known;
@@ -123,7 +128,7 @@ class CompileBackendSEGMENTS : public backend::CompileBackend {
                 {"compile_precision", "FP32"},
                 {"compile_status", "success"},
                 {"sg_percent", boasts ? 99 : share},
-                {"max_batch_size", 1024},
+                {"max_batch_size", kMaxBatch},
                 {"segments", std::move(segments)}}
         .dump();
   }
@@ -170,6 +175,9 @@ class RuntimeBackendSEGMENTS : public backend::RuntimeBackend {
     if (segments.size() != 1) {
       throw backend::Error(ASSAY_INVALID_ARGUMENT,
                            "load got " + std::to_string(segments.size()) + " segments, wants one");
+    }
+    if (request.batch_size > kMaxBatch) {
+      throw backend::Error(ASSAY_OUT_OF_RANGE, "batch size above " + std::to_string(kMaxBatch));
     }
     const Options options(request.configs);
     is_last_ = segments[0]["sg_idx"] == options.pieces - 1;
