@@ -67,6 +67,10 @@ void EvaluationRun::run_performance() {
   if (!setup_.plan.workload.test_perf) return;
   for (Criterion& criterion : judge_named_bounds(
            setup_.plan.workload.criteria, performance_json_.get(), setup_.plan.batch_sizes)) {
+    if (simulated()) {
+      criterion.outcome = "inconclusive";
+      criterion.detail = "the figures are those of a simulation on this host, not the device's";
+    }
     criteria_.push_back(std::move(criterion));
   }
 }

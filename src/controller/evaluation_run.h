@@ -129,6 +129,7 @@ class EvaluationRun {
   Json model_provenance() const;
   Json dataset_provenance() const;
   Json backend_provenance() const;
+  bool simulated() const { return compiled_ && compiled_->parsed.simulated; }
   Json criteria_json() const;
   Json compile_with_coverage() const;
   Json reproduce_json() const;

@@ -90,6 +90,16 @@ Json questions_json(const workload::InteractProfile& profile, const workload::An
   return list;
 }
 
+void mark_simulated(Json& result) {
+  result["simulated"] = true;
+  for (const char* key : {"compile", "accuracy", "pipeline"}) {
+    if (result[key].is_object()) result[key]["simulated"] = true;
+  }
+  for (const char* key : {"numeric", "stability", "performance", "vendor_claim"}) {
+    for (Json& item : result[key]) item["simulated"] = true;
+  }
+}
+
 Json compile_json(const Compiled& compiled, const PhaseRecord& phase) {
   const Json& document = *compiled.parsed.document;
   Json notes = Json::array();

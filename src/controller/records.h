@@ -53,6 +53,10 @@ struct Criterion {
 };
 Json to_json(const Criterion& criterion);
 
+// Of a run on a model of a device: "simulated" in `result` and in every object of it that holds
+// figures, so that none can be taken out of it and be the device's.
+void mark_simulated(Json& result);
+
 Criterion accuracy_criterion(const check::AccuracyVerdict& verdict);
 Criterion numeric_criterion(const check::NumericReport& report,
                             const check::NumericCriterion& wanted);

@@ -136,7 +136,14 @@ Json chart_data(const Json& result) {
   for (const Json& output : list_at(result, "numeric")) {
     if (outputs.size() < kMostCharted) outputs.push_back(output_data(output));
   }
-  return {{"performance", rows}, {"numeric", outputs}};
+  Json data{{"performance", rows}, {"numeric", outputs}};
+  if (bool_at(result, "simulated")) {
+    data["simulated"] = true;
+    for (const char* key : {"performance", "numeric"}) {
+      for (Json& drawn : data[key]) drawn["simulated"] = true;
+    }
+  }
+  return data;
 }
 
 }  // namespace assay::report

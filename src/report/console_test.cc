@@ -225,7 +225,7 @@ TEST(Progress, ColoursTheOutcomeOnlyWhenAsked) {
 
 class GoldenSummary : public ::testing::TestWithParam<const char*> {};
 INSTANTIATE_TEST_SUITE_P(All, GoldenSummary,
-                         ::testing::Values("example", "hard", "crashed", "minimal"));
+                         ::testing::Values("example", "hard", "crashed", "minimal", "simulated"));
 
 TEST_P(GoldenSummary, IsAsRecorded) {
   expect_golden(std::string("summary-") + GetParam() + ".txt",

@@ -230,6 +230,16 @@ std::string words(std::string_view identifier) {
   return text;
 }
 
+std::string estimate_text(const Json& figure) {
+  const auto value = number_at(figure, "value");
+  if (!value) return std::string(kMissing);
+  const std::string unit = string_at(figure, "unit");
+  if (unit == "ns") return format_duration_ns(*value);
+  if (unit == "bytes") return format_bytes(*value);
+  const std::string number = format_number(*value, 5);
+  return unit.empty() ? number : number + " " + unit;
+}
+
 std::string kind_of_failure(const Json& result) {
   std::string pipeline = string_at(at(result, "pipeline"), "sentence");
   if (!pipeline.empty()) return pipeline;

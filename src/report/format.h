@@ -66,6 +66,9 @@ std::string kind_of_failure(const Json& result);
 // "pass" -> "Pass", "not_judged" -> "Not judged", "timed_out" -> "Timed out".
 std::string words(std::string_view identifier);
 
+// {value, unit} of a modelled figure: "1.2 ms", "512 KiB", "40 cycles"; kMissing for null.
+std::string estimate_text(const Json& figure);
+
 // "top1" -> "Top-1"; a metric without a known name is itself.
 std::string metric_name(std::string_view metric);
 // Whether the metric is a share, shown in per cent.

@@ -55,6 +55,10 @@ std::string percentile_cell(const Json& row, const char* key) {
   return std::string(kMissing);
 }
 
+std::string titled(const Json& row, std::string_view title) {
+  return fmt::format("{}{}", title, bool_at(row, "simulated") ? ", of the simulation" : "");
+}
+
 std::string validity_badge(const Json& row) {
   if (!bool_at(row, "valid")) return "<span class=\"badge bad\">Not valid</span>";
   if (!has_few_calls(row)) return "<span class=\"badge good\">Valid</span>";
@@ -63,6 +67,7 @@ std::string validity_badge(const Json& row) {
 
 std::string standing_badges(const Json& row) {
   std::string html = validity_badge(row);
+  if (bool_at(row, "simulated")) html += " <span class=\"badge caution\">Simulated</span>";
   const Json& stable = at(row, "stable");
   if (stable.is_boolean()) {
     html += stable.get<bool>() ? " <span class=\"badge good\">Stable</span>"
@@ -206,7 +211,7 @@ std::string host_remarks(const Json& row) {
 std::string time_chart(const Json& row, std::size_t index) {
   if (list_at(row, "latency_over_time").empty()) return "";
   return chart(
-      "time", index, "Latency over time",
+      "time", index, titled(row, "Latency over time"),
       fmt::format("Mean and largest latency of each slice of the run, {} rounds one after "
                   "another; first to last third {}",
                   list_at(row, "rounds").size(),
@@ -218,7 +223,7 @@ std::string distribution_chart(const Json& row, std::size_t index) {
   if (list_at(row, "latency_histogram").empty()) return "";
   const Json& latency = at(row, "latency_ns");
   return chart(
-      "histogram", index, "Distribution of latencies",
+      "histogram", index, titled(row, "Distribution of latencies"),
       fmt::format("How often each latency occurred; half the calls took at most {}, the "
                   "slowest {}",
                   duration_or_missing(latency, "p50"), duration_or_missing(latency, "max")));
@@ -250,10 +255,10 @@ std::string overview_charts(const Json& rows) {
   return element(
              "div",
              "\n" +
-                 chart("rates", 0, "Rate by batch size",
+                 chart("rates", 0, titled(rows.front(), "Rate by batch size"),
                        "Samples per second of each row, with its 95 % interval; the table above "
                        "has the figures") +
-                 chart("latencies", 0, "Latency by batch size",
+                 chart("latencies", 0, titled(rows.front(), "Latency by batch size"),
                        "P50 and P99 of each row, with their 95 % intervals; the table above has "
                        "the figures"),
              "charts") +
@@ -295,7 +300,8 @@ std::string performance_section(const Json& result) {
         "performance", "Performance",
         paragraph("No row was measured; the phases below say why.") + vendor_claims(result));
   }
-  std::string html = paragraph(
+  std::string html = modelled_part(result);
+  html += paragraph(
       "Each client submits a batch, waits for it and submits the next. QPS counts samples, latency "
       "is of a batch. Below a figure stands its 95 % interval, or how large the percentile is at "
       "most with 99 % confidence.",

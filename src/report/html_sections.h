@@ -13,6 +13,10 @@ std::string accuracy_section(const Json& result);
 std::string numeric_section(const Json& result);
 // Of the numeric section: what the probe of the pipeline tried. "" when it tried nothing.
 std::string pipeline_part(const Json& pipeline);
+// Of a run on a model of a device: what ran, for the verdict; and what the model estimates of the
+// device, for performance. "" for any other.
+std::string simulated_notice(const Json& result);
+std::string modelled_part(const Json& result);
 std::string performance_section(const Json& result);
 std::string stability_section(const Json& result);
 std::string compile_section(const Json& result);

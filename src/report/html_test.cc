@@ -22,7 +22,7 @@ constexpr HtmlAssets kStandIns{"/* style */", "/* script */", "/* chart style */
 
 class GoldenPage : public ::testing::TestWithParam<const char*> {};
 INSTANTIATE_TEST_SUITE_P(All, GoldenPage,
-                         ::testing::Values("example", "hard", "crashed", "minimal"));
+                         ::testing::Values("example", "hard", "crashed", "minimal", "simulated"));
 
 TEST_P(GoldenPage, IsAsRecorded) {
   expect_golden(std::string("report-") + GetParam() + ".html",

@@ -129,6 +129,7 @@ std::string numeric_tile(const Json& result) {
 
 // The valid row with the highest rate, and the one with the lowest latency.
 std::string performance_tiles(const Json& result) {
+  if (bool_at(result, "simulated")) return "";  // its times are not the device's
   const Json* fastest = nullptr;
   const Json* quickest = nullptr;
   for (const Json& row : list_at(result, "performance")) {
@@ -220,7 +221,7 @@ std::string verdict_section(const Json& result) {
   const std::string tiles =
       accuracy_tile(result) + performance_tiles(result) + numeric_tile(result);
   if (!tiles.empty()) html += element("dl", "\n" + tiles, "tiles") + "\n";
-  html += criteria_table(result) + notices(result) + not_tested(result);
+  html += simulated_notice(result) + criteria_table(result) + notices(result) + not_tested(result);
   return section("verdict", "Verdict", html);
 }
 

@@ -39,7 +39,7 @@ std::filesystem::path scratch(const std::string& name) {
 
 class GoldenResult : public ::testing::TestWithParam<const char*> {};
 INSTANTIATE_TEST_SUITE_P(All, GoldenResult,
-                         ::testing::Values("example", "hard", "crashed", "minimal"));
+                         ::testing::Values("example", "hard", "crashed", "minimal", "simulated"));
 
 TEST_P(GoldenResult, IsInCanonicalFormWithItsLegacyKeys) {
   Json result = golden_result(GetParam());

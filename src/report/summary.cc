@@ -49,9 +49,10 @@ std::string headline(const Json& result, const ConsoleStyle& style) {
     return c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c;
   });
   const std::string kind = kind_of_failure(result);
-  return fmt::format("\n{}  {} on {}{}{}\n", painted(word, tone_of(verdict), style.color),
+  return fmt::format("\n{}  {} on {}{}{}{}\n", painted(word, tone_of(verdict), style.color),
                      painted(printable(string_at(result, "task")), Tone::kStrong, style.color),
                      printable(string_at(result, "hardware_type")),
+                     bool_at(result, "simulated") ? " (simulated)" : "",
                      bool_at(result, "interrupted") ? "  (interrupted)" : "",
                      kind.empty() ? "" : ": " + printable(kind));
 }
@@ -137,6 +138,25 @@ std::string standing(const Json& row) {
   return stable.is_boolean() && !stable.get<bool>() ? "not stable" : "";
 }
 
+std::string modelled(const Json& result) {
+  if (!bool_at(result, "simulated")) return "";
+  const Json& estimate = at(at(at(result, "compile"), "declared"), "modelled");
+  std::vector<std::vector<std::string>> rows;
+  for (const Json& figure : list_at(estimate, "figures")) {
+    rows.push_back({printable(string_at(figure, "name")), printable(estimate_text(figure))});
+  }
+  std::string text;
+  if (!rows.empty()) {
+    text = fmt::format("\n{}Modelled, not measured: {}. {}\n", kIndent,
+                       printable(string_at(estimate, "device")),
+                       printable(string_at(estimate, "checked_against"))) +
+           table({{"Estimate", false}, {""}}, rows);
+  }
+  if (list_at(result, "performance").empty()) return text;
+  return text +
+         fmt::format("\n{}Times of the simulation on this host, not of the device:\n", kIndent);
+}
+
 std::string performance(const Json& result) {
   std::vector<std::vector<std::string>> rows;
   for (const Json& row : list_at(result, "performance")) {
@@ -199,8 +219,8 @@ std::string places(const SummaryPaths& paths) {
 
 std::string summary_text(const Json& result, const ConsoleStyle& style, const SummaryPaths& paths) {
   return headline(result, style) + criteria(result, style) + accuracy(result) + coverage(result) +
-         numeric(result) + performance(result) + phases(result, style) + remarks(result, style) +
-         places(paths);
+         numeric(result) + modelled(result) + performance(result) + phases(result, style) +
+         remarks(result, style) + places(paths);
 }
 
 }  // namespace assay::report

@@ -58,6 +58,7 @@ class ResultReader {
     result_.compile_precision = json.at("compile_precision").get<std::string>();
     result_.compile_status = json.at("compile_status").get<std::string>();
     result_.sg_percent = json.at("sg_percent").get<double>();
+    result_.simulated = json.value("simulated", false);
     result_.declared_instance_count = optional_value<std::int64_t>(json, "instance_count");
     result_.declared_device_count = optional_value<std::int64_t>(json, "device_count");
     result_.max_batch_size = optional_value<std::int64_t>(json, "max_batch_size");

@@ -42,6 +42,7 @@ struct CompileResult {
   std::optional<std::int64_t> max_batch_size;
   std::string compile_status;  // "success", "failed", or the backend's own word
   double sg_percent = 0;       // share of the graph on the device, 0..100
+  bool simulated = false;      // a model of the device runs it, on this host
   std::vector<Segment> segments;
   std::vector<std::string> warnings;  // what had to be normalised
   JsonValue document;                 // as the backend gave it, normalised; unknown keys kept

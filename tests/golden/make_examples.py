@@ -514,6 +514,27 @@ def hard_case():
     return result
 
 
+def simulated():
+    """What a model of a device has run and estimated."""
+    result = full()
+    result.update(hardware_type="CHIP", simulated=True)
+    result["compile"]["declared"].update(simulated=True, modelled={
+        "device": "chip <1>",
+        "checked_against": "Held against two published rates of other models; no chip was there.",
+        "figures": [{"name": "time of a call, batch 1", "value": 123_456, "unit": "ns"},
+                    {"name": "cycles of a call, batch 1", "value": 185_184, "unit": "cycles"},
+                    {"name": "largest memory of a tile", "value": 300_000, "unit": "bytes"},
+                    {"name": "utilisation", "value": None, "unit": ""}],
+        "operators": [{"name": "conv/1", "op": "Conv", "cycles": 120_000, "share": 0.648},
+                      {"name": "fc", "op": "Gemm", "cycles": 65_184, "share": None}]})
+    for key in ("compile", "accuracy"):
+        result[key]["simulated"] = True
+    for key in ("numeric", "stability", "performance", "vendor_claim"):
+        for item in result[key]:
+            item["simulated"] = True
+    return result
+
+
 def minimal():
     """The least that is a result: what an interrupted first phase leaves."""
     return {
@@ -536,7 +557,7 @@ def minimal():
 
 def main():
     examples = {"example": full(), "crashed": compile_crashed(), "hard": hard_case(),
-                "minimal": minimal()}
+                "minimal": minimal(), "simulated": simulated()}
     for name, result in examples.items():
         text = json.dumps(copy.deepcopy(result), indent=2, allow_nan=False, ensure_ascii=False)
         (HERE / f"result-{name}.json").write_text(text + "\n", encoding="utf-8")
