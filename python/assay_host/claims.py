@@ -26,8 +26,28 @@ def claims_of(returned: Any, batch_size: int) -> List[Dict[str, Any]]:
         note = "benchmark returned {}, not a dict or a list of them".format(type(returned).__name__)
         return [_claim(None, None, None, None, {"returned": jsonable.to_jsonable(returned)}, [note])]
     if returned and all(isinstance(value, dict) for value in returned.values()):
-        return [_of_dict(value, _number(key)[0] or batch_size, key) for key, value in returned.items()]
+        return [_of_dict(value, _size_in(key) or batch_size, key) for key, value in returned.items()]
+    rows = _rows(returned)
+    if rows:
+        return [claim for each in rows for claim in claims_of(each, batch_size)]
     return [_of_dict(returned, batch_size, None)]
+
+
+def _size_in(key: Any) -> Optional[float]:
+    """8 of 8, "8", "bs8" and "batch size 8"."""
+    found = re.fullmatch(r"\D*(\d+)", str(key).strip())
+    return float(found.group(1)) if found else None
+
+
+def _rows(figures: Dict[Any, Any]) -> List[Dict[Any, Any]]:
+    """Of {"results": [{...}, ...]} the list; of {"BS": [1, 4], "QPS": [90, 300]} the rows; else none."""
+    if any(_word_and_unit(str(key))[0] in known for key in figures for known in _NAMES.values()):
+        lengths = {len(value) if isinstance(value, (list, tuple)) else 0 for value in figures.values()}
+        if len(lengths) != 1 or lengths == {0}:
+            return []
+        return [dict(zip(figures, row)) for row in zip(*figures.values())]
+    rows = [row for value in figures.values() if isinstance(value, (list, tuple)) for row in value]
+    return rows if all(isinstance(row, dict) for row in rows) else []
 
 
 def _claim(batch_size: Optional[int], qps: Optional[float], mean: Optional[float], p99: Optional[float],

@@ -2,12 +2,13 @@
 tensors of any framework, lists of numbers and scalars."""
 
 import sys
-from typing import Any, List, Optional, Sequence, Tuple
+from typing import Any, Dict, List, Optional, Sequence, Tuple
 
 import numpy as np
 
 from assay_host import dtypes
 from assay_host.errors import INTERNAL, BridgeError
+from assay_host.samples import names_in
 
 Array = Any  # numpy.ndarray: its generic form is newer than the oldest NumPy that is supported
 
@@ -25,7 +26,7 @@ def is_tensor(value: Any) -> bool:
     """An array, or what a framework calls a tensor: known by what it can do, not by its module."""
     return isinstance(value, np.ndarray) or (
         hasattr(value, "dtype") and hasattr(value, "shape") and any(
-            hasattr(value, method) for method in ("numpy", "__array__", "asnumpy", "get")))
+            hasattr(value, method) for method in ("numpy", "__array__", "asnumpy", "get", "toarray")))
 
 
 def outputs_of(returned: Any, names: Sequence[Any], batch_size: int) -> List[Any]:
@@ -129,6 +130,8 @@ def _convert(value: Any, name: str) -> Array:
         raise BridgeError(INTERNAL, 'output "{}": got None, wants an array'.format(name))
     if hasattr(value, "detach") and hasattr(value, "cpu"):
         return _of_torch(value, name)
+    if hasattr(value, "toarray") and hasattr(value, "nnz"):
+        return np.asarray(value.toarray())  # a sparse matrix, written out
     for method in ("numpy", "asnumpy", "get"):
         if is_tensor(value) and hasattr(value, method):
             return np.asarray(getattr(value, method)())
@@ -145,10 +148,30 @@ def _convert(value: Any, name: str) -> Array:
 
 def _of_torch(tensor: Any, name: str) -> Array:
     """cpu() waits for the device, so the bytes are there when it returns."""
-    host = tensor.detach().cpu()
-    kind = str(getattr(host, "dtype", ""))
-    if not kind.endswith("bfloat16"):
-        return np.asarray(host.numpy())
+    kind = str(getattr(tensor, "dtype", "")) or "unknown elements"
+    try:
+        host = _plain_torch(tensor.detach().cpu())
+        is_bfloat16 = str(getattr(host, "dtype", "")).endswith("bfloat16")
+        return _bfloat16_of_torch(host) if is_bfloat16 else np.asarray(host.numpy())
+    except (TypeError, RuntimeError) as failure:
+        why = (str(failure) or type(failure).__name__).splitlines()[0]
+        raise BridgeError(INTERNAL, 'output "{}": got a tensor of {} that does not become an array: {}'.format(
+            name, kind, why))
+
+
+def _plain_torch(host: Any) -> Any:
+    """Written out where it is stored otherwise: sparse, quantised, or with a conjugation to come."""
+    if "strided" not in str(getattr(host, "layout", "strided")):
+        host = host.to_dense()
+    if getattr(host, "is_quantized", False):
+        host = host.dequantize()
+    for pending in ("resolve_conj", "resolve_neg"):
+        if hasattr(host, pending):
+            host = getattr(host, pending)()
+    return host
+
+
+def _bfloat16_of_torch(host: Any) -> Array:
     torch = sys.modules.get("torch")
     if torch is not None and isinstance(host, getattr(torch, "Tensor", ())):
         bits = host.contiguous().view(torch.int16).numpy().view(np.uint16)
@@ -156,6 +179,17 @@ def _of_torch(tensor: Any, name: str) -> Array:
         # The upper half of binary32, so nothing is lost on the way there and back.
         bits = (np.ascontiguousarray(host.float().numpy()).view(np.uint32) >> 16).astype(np.uint16)
     return bits.view(_BFloat16Bits)
+
+
+def narrows(info: Dict[str, Any]) -> bool:
+    """Whether FLOAT64 is no type of the model's: published code widens by accident, in NumPy's arithmetic."""
+    return (str(info.get("model_precision", "")).upper() in ("FP32", "FLOAT32")
+            and "FLOAT64" not in [kind.upper() for kind in names_in(info.get("input_type"))])
+
+
+def narrow(array: Array) -> Array:
+    """As FLOAT32, if it is FLOAT64."""
+    return array.astype(np.float32) if array.dtype == np.float64 else array
 
 
 class _BFloat16Bits(np.ndarray):  # type: ignore[type-arg]

@@ -8,7 +8,7 @@ from typing import Any, Callable, Dict, List, Optional, Sequence, Tuple
 import numpy as np
 
 from assay_host import dtypes, outputs
-from assay_host.errors import INVALID_ARGUMENT, BridgeError, call, from_vendor
+from assay_host.errors import INVALID_ARGUMENT, BridgeError, call, describe, from_vendor
 from assay_host.samples import batch_axis, batched_shape, bound, fake_feeds, names_in
 
 Spec = Tuple[str, int, Tuple[int, ...]]  # name, number of the element type, shape with -1 free
@@ -89,10 +89,22 @@ class Predictor:
         self._names: List[str] = []
         self._plan = [_Input(spec, batch_axis(info, spec[0])) for spec in self.inputs]
         self._fast = tuple((each.name, each.dtype, each.shape, each.nbytes, each) for each in self._plan)
+        self._narrows = outputs.narrows(info)
+        self._codes = {dtype: code for dtype, code in _CODES.items()
+                       if not (self._narrows and code == dtypes.FLOAT64)}
         self._kept: Dict[int, Any] = {}
 
     def learn(self) -> List[str]:
-        """Calls predict once with generated inputs to learn the outputs; gives what is to be noted."""
+        """Calls predict once with generated inputs to learn the outputs; gives what is to be noted. What
+        fails is predict's, not load's, and says so."""
+        try:
+            return self._learn()
+        except BaseException as failure:
+            code, text = describe(failure)
+            raise BridgeError(code, "in predict, called once with generated inputs to learn its outputs: "
+                              + text) from failure
+
+    def _learn(self) -> List[str]:
         feeds = self._generated()
         arrays = list(feeds.values())
         returned = call("predict", self._method, feeds)
@@ -103,8 +115,13 @@ class Predictor:
             self._keys = self._names = ["output"]
         values = outputs.outputs_of(returned, self._keys, self._batch_size)
         found = [outputs.to_array(value, name, self._batch_size) for value, name in zip(values, self._names)]
-        self.outputs = [self._spec(name, array) for name, array in zip(self._names, found)]
         notes = [note] if note else []
+        wide = [name for name, array in zip(self._names, found) if array.dtype == np.float64]
+        if wide and self._narrows:
+            found = [outputs.narrow(array) for array in found]
+            notes.append("predict returns FLOAT64 for {} of a model in FP32: converted to FLOAT32, within the"
+                         " timed call".format(", ".join('"{}"'.format(name) for name in wide)))
+        self.outputs = [self._spec(name, array) for name, array in zip(self._names, found)]
         if outputs.is_written_out(returned):
             notes.append("predict returns lists of numbers: read as {}".format(", ".join(
                 '"{}" {}'.format(name, list(shape)) for name, _, shape in self.outputs)))
@@ -150,9 +167,11 @@ class Predictor:
     def _results(self, returned: Any) -> Tuple[Result, ...]:
         results, kept = [], []
         for value, name in zip(self._values(returned), self._names):
-            code = _CODES.get(value.dtype) if type(value) is np.ndarray and value.flags.c_contiguous else None
+            code = self._codes.get(value.dtype) if type(value) is np.ndarray and value.flags.c_contiguous else None
             if code is None:
                 value = outputs.to_array(value, name, self._batch_size)
+                if self._narrows:
+                    value = outputs.narrow(value)
                 code = outputs.code_of(value)
             kept.append(value)
             results.append((_address(value), value.nbytes, code, value.shape))

@@ -11,7 +11,7 @@ import shutil
 import sys
 import tempfile
 import zlib
-from typing import Any, Dict, List, Optional
+from typing import Any, Dict, List, Optional, Tuple
 
 from assay_host import errors
 
@@ -19,6 +19,10 @@ COMPAT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "compat")
 # What is larger than any source is linked: weights, toolchains.
 _LARGEST_COPY = 4 << 20
 _LARGEST_MODEL_COPY = 256 << 20
+# What users prepare by hand, where published code looks for it, and what is left out of each: code is
+# imported from the packages. Beyond so many files whole folders are linked.
+_PREPARED = {"download": (), "model_zoo": (), "datasets": (".py",)}
+_MOST_FILES = 4096
 _LEFT_OUT = ("__pycache__", ".git", "venv")
 _PRE_OPTIMIZED = "pre_optimized_configs.json"
 _PACKAGE = '''"""The root of the packages that published backends import."""
@@ -51,7 +55,8 @@ class Tree:
         for part in ("backends", "model_zoo", "workloads", "download",
                      os.path.join("reports", self.hardware_type)):
             os.makedirs(self._at(part), exist_ok=True)
-        self._copy_vendor()
+        _mirror(self.vendor, self.backend)
+        self._take_prepared()
         self._write_missing("__init__.py", _PACKAGE)
         # Read by published backends for whatever hardware they are.
         os.makedirs(self._at("backends", "CPU"), exist_ok=True)
@@ -77,6 +82,8 @@ class Tree:
         model = str(model_info.get("model") or model_info.get("name") or workload.get("model") or "model")
         for folder, content in (("model_zoo", model_info), ("workloads", workload)):
             path = self._at(folder, os.path.basename(model) + ".json")
+            if os.path.islink(path):
+                os.unlink(path)  # the user's own
             with open(path, "w", encoding="utf-8") as file:
                 json.dump(content, file, indent=2, ensure_ascii=False, default=str)
 
@@ -136,19 +143,13 @@ class Tree:
             return None
         return known["before"]  # type: ignore[no-any-return]
 
-    def _copy_vendor(self) -> None:
-        for folder, folders, files in os.walk(self.vendor):
-            folders[:] = [name for name in folders if name not in _LEFT_OUT]
-            here = os.path.normpath(os.path.join(self.backend, os.path.relpath(folder, self.vendor)))
-            os.makedirs(here, exist_ok=True)
-            for name in files:
-                source, copy = os.path.join(folder, name), os.path.join(here, name)
-                if os.path.lexists(copy):
-                    continue
-                if os.path.isfile(source) and os.path.getsize(source) <= _LARGEST_COPY:
-                    shutil.copy2(source, copy)
-                else:
-                    os.symlink(source, copy)
+    def _take_prepared(self) -> None:
+        """What lies ready in the user's own General Perf folder is found under the same relative names."""
+        for package in enclosing(self.vendor) + beside(os.environ.get("ASSAY_PYTHON_ORIGIN", "")):
+            for part, left_out in _PREPARED.items():
+                source = os.path.join(package, part)
+                if os.path.isdir(source):
+                    _mirror(source, self._at(part), left_out)
 
     def _write_missing(self, name: str, text: str) -> None:
         path = self._at(name)
@@ -158,6 +159,38 @@ class Tree:
 
     def _at(self, *parts: str) -> str:
         return os.path.join(self.root, "general_perf", *parts)
+
+
+def _mirror(source: str, target: str, left_out: Tuple[str, ...] = ()) -> None:
+    """The files of one folder in another that may be written to: sources are copied, what is large is
+    linked, and so are whole folders once there are too many files."""
+    count = 0
+    for folder, folders, files in os.walk(source):
+        folders[:] = sorted(name for name in folders if name not in _LEFT_OUT)
+        here = os.path.normpath(os.path.join(target, os.path.relpath(folder, source)))
+        os.makedirs(here, exist_ok=True)
+        taken = [name for name in files if not name.endswith(left_out)]
+        count += len(taken)
+        if count > _MOST_FILES:
+            taken += folders
+            folders[:] = []
+        for name in taken:
+            _take(os.path.join(folder, name), os.path.join(here, name))
+
+
+def _take(source: str, place: str) -> None:
+    if os.path.lexists(place):
+        return
+    if os.path.isfile(source) and os.path.getsize(source) <= _LARGEST_COPY:
+        shutil.copy2(source, place)
+    else:
+        os.symlink(source, place)
+
+
+def beside(folder: str) -> List[str]:
+    """The `general_perf` (or older `byte_mlperf`) folder in `folder`, where Assay was started."""
+    places = [os.path.join(folder, name) for name in ("general_perf", "byte_mlperf")] if folder else []
+    return [place for place in places if os.path.isdir(place)]
 
 
 def enclosing(vendor: str) -> List[str]:

@@ -3,15 +3,39 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <cstdlib>
+#include <string_view>
+#include <system_error>
 
 namespace assay::controller {
 namespace {
 
+// A list of folders as the user's environment has it: the worker runs in another folder, so what is
+// relative is taken from this one.
+std::string absolute_folders(std::string_view list) {
+  std::string made;
+  for (std::size_t start = 0; start <= list.size();) {
+    const std::size_t end = std::min(list.find(':', start), list.size());
+    std::error_code ignored;
+    const auto folder = std::filesystem::absolute(list.substr(start, end - start), ignored);
+    made += (made.empty() ? "" : ":") + (start == end ? "" : folder.string());
+    start = end + 1;
+  }
+  return made;
+}
+
 // `folder` before what the user's own environment names.
 std::string first_in(const char* variable, const std::string& folder) {
   const char* const named = std::getenv(variable);  // NOLINT(concurrency-mt-unsafe): nobody sets it
-  return named == nullptr || *named == '\0' ? folder : folder + ":" + named;
+  return named == nullptr || *named == '\0' ? folder : folder + ":" + absolute_folders(named);
+}
+
+// Where the command was given: published code finds what lies prepared in `general_perf/` there.
+std::string current_folder() {
+  std::error_code failed;
+  const auto folder = std::filesystem::current_path(failed);
+  return failed ? "" : folder.string();
 }
 
 WorkerLaunch python_launch(const PythonWorker& python, const host::Manifest& manifest) {
@@ -32,7 +56,12 @@ WorkerLaunch python_launch(const PythonWorker& python, const host::Manifest& man
       {"ASSAY_PYTHON_HARDWARE", manifest.hardware_type},
       {"ASSAY_PYTHON_STUBS", fmt::format("{}", fmt::join(python.stubs, ","))},
       {"ASSAY_PYTHON_SCRATCH", python.scratch.string()},
+      {"ASSAY_PYTHON_ORIGIN", current_folder()},
   });
+  const char* const libraries = std::getenv("LD_LIBRARY_PATH");  // NOLINT(concurrency-mt-unsafe)
+  if (libraries != nullptr && *libraries != '\0') {
+    launch.environment.insert({"LD_LIBRARY_PATH", absolute_folders(libraries)});
+  }
   for (const auto& [name, value] : manifest.environment) launch.environment[name] = value;
   return launch;
 }

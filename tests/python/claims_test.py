@@ -112,6 +112,19 @@ class Forms(unittest.TestCase):
         first, second = claims_of({"1": {"QPS": 500, "AVG Latency": 2.0}, 8: {"QPS": 3000}}, 4)
         self.assertEqual((first["batch_size"], second["batch_size"]), (1, 8))
 
+    def test_keys_that_spell_the_batch_size(self):
+        sizes = [claim["batch_size"] for claim in claims_of({"bs4": {"QPS": 500}, "batch size 16": {"QPS": 900}}, 1)]
+        self.assertEqual(sizes, [4, 16])
+
+    def test_rows_under_a_name(self):
+        first, second = claims_of({"device": "x", "results": [{"BS": 1, "QPS": 90}, {"BS": 4, "QPS": 300}]}, 1)
+        self.assertEqual((first["qps"], second["batch_size"], second["qps"]), (90, 4, 300))
+
+    def test_columns(self):
+        first, second = claims_of({"BS": [1, 4], "QPS": [90, 300], "AVG Latency": [11.0, 13.0]}, 1)
+        self.assertEqual((first["batch_size"], first["qps"]), (1, 90))
+        self.assertEqual((second["batch_size"], second["latency_ms"]["mean"]), (4, 13.0))
+
     def test_what_is_no_dict(self):
         claim = self.one(2000.0)
         self.assertEqual((claim["qps"], claim["raw"]), (None, {"returned": 2000.0}))

@@ -1,4 +1,5 @@
 """What predict may return, and what its compile result may hold, one by one."""
+import ctypes
 import sys
 import unittest
 
@@ -22,6 +23,39 @@ def returned(value, info=INFO, batch_size=2):
     return [(code, list(shape), nbytes) for _, nbytes, code, shape in results], predictor
 
 
+class Tensor:
+    """As a framework's: on a device, stored in some layout."""
+
+    def __init__(self, array, layout="torch.strided", fails=None):
+        self.array, self.layout, self.fails = array, layout, fails
+        self.dtype, self.shape = array.dtype, array.shape
+
+    def detach(self):
+        return self
+
+    cpu = detach
+
+    def to_dense(self):
+        return Tensor(self.array)
+
+    def numpy(self):
+        if self.fails or self.layout != "torch.strided":
+            raise TypeError(self.fails or "can't convert Sparse layout tensor to numpy")
+        return self.array
+
+
+class Tensors(unittest.TestCase):
+    def test_a_sparse_one_is_written_out(self):
+        array = np.eye(2, 3, dtype="f4")
+        self.assertEqual(outputs.to_array(Tensor(array, "torch.sparse_coo"), "y").tolist(), array.tolist())
+
+    def test_one_that_becomes_no_array_is_refused_by_name(self):
+        with self.assertRaises(BridgeError) as refused:
+            outputs.to_array(Tensor(np.zeros(2, "f4"), fails="Got unsupported ScalarType"), "y")
+        self.assertIn('output "y": got a tensor of float32 that does not become an array: Got unsupported',
+                      str(refused.exception))
+
+
 class Arrays(unittest.TestCase):
     def test_each_type_has_its_number(self):
         for code, dtype in {1: "f8", 2: "f4", 3: "f2", 6: "i8", 7: "i4", 8: "i2", 9: "i1", 10: "u1", 11: "?",
@@ -34,6 +68,28 @@ class Arrays(unittest.TestCase):
         self.assertEqual(returned(np.float32(1.5))[0], [(2, [], 4)])
         self.assertEqual(returned({"y": np.array(3)})[0], [(6, [], 8)])
         self.assertEqual(returned(np.zeros((2, 0), np.float32))[0], [(2, [2, 0], 0)])
+
+    def test_reversed_arrays_come_in_their_own_order(self):
+        whole = np.arange(6, dtype="f4").reshape(2, 3)
+        predictor = Predictor(lambda feeds: whole[::-1, ::-1], INFO, 2)
+        predictor.learn()
+        (address, nbytes, _, shape), = predictor([memoryview(bytes(24))])
+        self.assertEqual(np.frombuffer(ctypes.string_at(address, nbytes), "f4").reshape(shape).tolist(),
+                         [[5, 4, 3], [2, 1, 0]])
+
+    def test_float64_of_a_model_in_float32_is_converted_and_noted(self):
+        info = {**INFO, "model_precision": "FP32"}
+        predictor = Predictor(lambda feeds: np.full((2, 5), 0.1), info, 2)
+        note, = predictor.learn()
+        self.assertEqual(note, 'predict returns FLOAT64 for "y" of a model in FP32: converted to FLOAT32, within the'
+                         " timed call")
+        (address, nbytes, code, shape), = predictor([memoryview(bytes(24))])
+        self.assertEqual((nbytes, code, shape), (40, 2, (2, 5)))
+        self.assertEqual(np.frombuffer(ctypes.string_at(address, nbytes), "f4")[9], np.float32(0.1))
+
+    def test_float64_of_a_model_that_has_it_stays(self):
+        for more in ({"model_precision": "FP64"}, {"model_precision": "FP32", "input_type": "FLOAT64"}):
+            self.assertFalse(outputs.narrows({**INFO, **more}))
 
     def test_read_only_and_strided_arrays(self):
         for array in (np.arange(6.0).reshape(3, 2).T, np.arange(12.0).reshape(2, 6)[:, ::2],

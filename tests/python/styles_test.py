@@ -98,7 +98,7 @@ answer["same"] = bool((got == bits.astype(np.uint16)).all())
         self.assertEqual(answer["result"]["optimizations"], {"level": 3})
         # Lists of Python's floats are an array of double; one list of them is one output.
         self.assertIn('predict returns lists of numbers: read as "logits" [4, 10]', answer["notes"])
-        self.assertEqual(answer["signature"][1], [["logits", 1, [4, 10]]])
+        self.assertEqual(answer["signature"][1], [["logits", 2, [4, 10]]])  # Python's floats, of a model in FP32
 
     def test_nothing_is_written_into_the_vendors_folder(self):
         before = sorted(os.listdir(support.BACKENDS / "ATHOME"))

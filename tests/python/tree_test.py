@@ -3,6 +3,7 @@ import os
 import pathlib
 import sys
 import unittest
+import unittest.mock
 
 import support
 
@@ -96,6 +97,27 @@ class Root(support.Case):
         self.tree.take_over(other.root)
         with open(self.path("general_perf", "compiled", "4", "m.bin")) as file:
             self.assertEqual(file.read(), "compiled")
+
+    def test_prepared_files_are_found_and_stay_as_they_are(self):
+        package = self.temp / "there" / "general_perf"
+        for part in ("download/sdk", "model_zoo", "datasets/open_set", "backends/HW"):
+            (package / part).mkdir(parents=True)
+        (package / "download" / "sdk" / "opt.yaml").write_text("level: 3\n")
+        (package / "model_zoo" / "m.json").write_text('{"model": "theirs"}')
+        (package / "datasets" / "open_set" / "vocab.txt").write_text("[PAD]\n")
+        (package / "datasets" / "open_set" / "data_loader.py").write_text("raise SystemExit\n")
+        for vendor, origin in ((package / "backends" / "HW", ""), (self.vendor, str(package.parent))):
+            with unittest.mock.patch.dict(os.environ, {"ASSAY_PYTHON_ORIGIN": origin}):
+                tree = Tree(str(self.scratch), str(vendor), "HW")
+                tree.make()
+            root = pathlib.Path(tree.root)
+            self.assertEqual((root / "general_perf/download/sdk/opt.yaml").read_text(), "level: 3\n")
+            self.assertTrue((root / "general_perf/datasets/open_set/vocab.txt").exists())
+            self.assertFalse((root / "general_perf/datasets/open_set/data_loader.py").exists())
+            tree.write_inputs({"model": "m"}, {"model": "m"})
+            (root / "general_perf/download/sdk/opt.yaml").write_text("changed")
+        self.assertEqual((package / "model_zoo" / "m.json").read_text(), '{"model": "theirs"}')
+        self.assertEqual((package / "download" / "sdk" / "opt.yaml").read_text(), "level: 3\n")
 
     def test_a_folder_that_is_part_of_a_checkout(self):
         self.assertEqual(enclosing("/x/general_perf/backends/HW"), ["/x/general_perf"])

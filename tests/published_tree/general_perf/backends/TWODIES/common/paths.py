@@ -1,0 +1,1 @@
+PREPARED = {"fashion-mnist-cnn-onnx-fp32": "general_perf/model_zoo/regular/prepared/weights.txt"}
