@@ -8,7 +8,7 @@ from typing import Any, Callable, Dict, List, Optional, Sequence, Tuple
 import numpy as np
 
 from assay_host import dtypes, outputs
-from assay_host.errors import INVALID_ARGUMENT, BridgeError, call, describe, from_vendor
+from assay_host.errors import INVALID_ARGUMENT, BridgeError, call, from_vendor
 from assay_host.samples import batch_axis, batched_shape, bound, fake_feeds, names_in
 
 Spec = Tuple[str, int, Tuple[int, ...]]  # name, number of the element type, shape with -1 free
@@ -95,16 +95,7 @@ class Predictor:
         self._kept: Dict[int, Any] = {}
 
     def learn(self) -> List[str]:
-        """Calls predict once with generated inputs to learn the outputs; gives what is to be noted. What
-        fails is predict's, not load's, and says so."""
-        try:
-            return self._learn()
-        except BaseException as failure:
-            code, text = describe(failure)
-            raise BridgeError(code, "in predict, called once with generated inputs to learn its outputs: "
-                              + text) from failure
-
-    def _learn(self) -> List[str]:
+        """Calls predict once with generated inputs to learn the outputs; gives what is to be noted."""
         feeds = self._generated()
         arrays = list(feeds.values())
         returned = call("predict", self._method, feeds)
