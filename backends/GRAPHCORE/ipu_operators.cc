@@ -79,9 +79,6 @@ struct RoundOperator : Ort::CustomOpBase<RoundOperator, RoundKernel> {
   ONNXTensorElementDataType GetOutputType(std::size_t /*index*/) const {
     return ONNX_TENSOR_ELEMENT_DATA_TYPE_FLOAT;
   }
-  static Ort::Status InferOutputShape(Ort::ShapeInferContext& context) {
-    return context.SetOutputShape(0, context.GetInputShape(0), ONNX_TENSOR_ELEMENT_DATA_TYPE_FLOAT);
-  }
 
   DeviceState& state;
 };

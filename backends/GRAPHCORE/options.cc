@@ -160,7 +160,7 @@ void add_rounding_rows(const Options& options, std::vector<OptionRow>& rows) {
 Options options_from_texts(const TextOf& text_of) {
   Options options;
   options.device = choice(text_of, "device", "auto", {"auto", "ipu", "ipu_model"});
-  options.precision = choice(text_of, "precision", "fp16", {"fp16", "fp32"});
+  options.precision = choice(text_of, "precision", "fp32", {"fp16", "fp32"});
   options.partials_type = choice(text_of, "partials_type", "float", {"float", "half"});
   options.partials_type_matmuls =
       choice(text_of, "partialsTypeMatMuls", "unset", {"unset", "float", "half"});

@@ -24,7 +24,7 @@ struct OptionRow {
 
 struct Options {
   std::string device = "auto";     // auto, ipu, ipu_model
-  std::string precision = "fp16";  // fp16, fp32
+  std::string precision = "fp32";  // fp16, fp32
   std::string partials_type = "float";
   std::string partials_type_matmuls = "unset";  // half, float, unset: as partials_type
   double available_memory_proportion = 0.6;     // of a tile, for the temporaries of one operator
