@@ -8,9 +8,9 @@
 #include <string>
 #include <vector>
 
-#include "arithmetic.h"
-#include "level.h"
-#include "round.h"
+#include "arith/arithmetic.h"
+#include "arith/level.h"
+#include "arith/round.h"
 
 namespace graphcore::arith {
 

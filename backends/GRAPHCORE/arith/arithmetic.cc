@@ -1,4 +1,4 @@
-#include "arithmetic.h"
+#include "arith/arithmetic.h"
 
 namespace graphcore::arith {
 

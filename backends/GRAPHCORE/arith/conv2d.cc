@@ -1,11 +1,11 @@
-#include "conv2d.h"
+#include "arith/conv2d.h"
 
 #include <algorithm>
 #include <memory>
 
-#include "panel.h"
-#include "patches.h"
-#include "planes.h"
+#include "arith/panel.h"
+#include "arith/patches.h"
+#include "arith/planes.h"
 
 namespace graphcore::arith {
 namespace {

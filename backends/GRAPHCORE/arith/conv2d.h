@@ -8,8 +8,8 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "arithmetic.h"
-#include "level.h"
+#include "arith/arithmetic.h"
+#include "arith/level.h"
 
 namespace graphcore::arith {
 

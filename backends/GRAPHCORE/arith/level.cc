@@ -1,10 +1,10 @@
-#include "level.h"
+#include "arith/level.h"
 
 #if defined(__x86_64__)
 #include <cpuid.h>
 #endif
 
-#include "kernels.h"
+#include "arith/kernels.h"
 
 namespace graphcore::arith {
 namespace {

@@ -1,8 +1,8 @@
-#include "matmul.h"
+#include "arith/matmul.h"
 
 #include <algorithm>
 
-#include "panel.h"
+#include "arith/panel.h"
 
 namespace graphcore::arith {
 namespace {

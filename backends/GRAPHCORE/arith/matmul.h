@@ -8,8 +8,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "arithmetic.h"
-#include "level.h"
+#include "arith/arithmetic.h"
+#include "arith/level.h"
 
 namespace graphcore::arith {
 

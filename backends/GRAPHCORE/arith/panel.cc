@@ -1,4 +1,4 @@
-#include "panel.h"
+#include "arith/panel.h"
 
 #include <algorithm>
 #include <numeric>

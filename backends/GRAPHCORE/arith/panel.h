@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "kernels.h"
+#include "arith/kernels.h"
 
 namespace graphcore::arith {
 

@@ -1,4 +1,4 @@
-#include "patches.h"
+#include "arith/patches.h"
 
 #include <algorithm>
 

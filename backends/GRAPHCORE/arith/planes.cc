@@ -1,4 +1,4 @@
-#include "planes.h"
+#include "arith/planes.h"
 
 #include <algorithm>
 

@@ -6,8 +6,8 @@
 #include <cstddef>
 #include <vector>
 
-#include "arithmetic.h"
-#include "panel.h"
+#include "arith/arithmetic.h"
+#include "arith/panel.h"
 
 namespace graphcore::arith {
 

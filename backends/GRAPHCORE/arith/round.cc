@@ -1,6 +1,6 @@
-#include "round.h"
+#include "arith/round.h"
 
-#include "kernels.h"
+#include "arith/kernels.h"
 
 namespace graphcore::arith {
 

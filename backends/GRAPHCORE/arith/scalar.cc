@@ -1,10 +1,10 @@
-#include "scalar.h"
+#include "arith/scalar.h"
 
 #include <algorithm>
 #include <cmath>
 #include <limits>
 
-#include "draws.h"
+#include "arith/draws.h"
 
 namespace graphcore::arith {
 namespace {

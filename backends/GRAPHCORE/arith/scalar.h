@@ -7,7 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "arithmetic.h"
+#include "arith/arithmetic.h"
 
 namespace graphcore::arith {
 
