@@ -1,0 +1,152 @@
+#include "compile_model.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <utility>
+#include <vector>
+
+#include "artifact.h"
+#include "host_session.h"
+#include "lower.h"
+
+namespace graphcore {
+namespace {
+
+namespace fs = std::filesystem;
+using assay::backend::CompileJob;
+using assay::backend::Document;
+using assay::backend::Error;
+using Json = nlohmann::ordered_json;
+
+std::map<std::string, int> types_of(const std::map<std::string, TensorFact>& facts) {
+  std::map<std::string, int> types;
+  for (const auto& [name, fact] : facts) types[name] = fact.type;
+  return types;
+}
+
+// Shapes as the model declares them: -1 where free.
+void declare_shapes(const onnx::ModelProto& model, std::vector<Anchor>& anchors,
+                    const std::map<std::string, TensorFact>& facts) {
+  const auto shape_in = [&](const auto& values, const std::string& name) {
+    std::vector<std::int64_t> shape;
+    for (const auto& value : values) {
+      if (value.name() != name) continue;
+      for (const auto& dim : value.type().tensor_type().shape().dim()) {
+        shape.push_back(dim.has_dim_value() ? dim.dim_value() : -1);
+      }
+    }
+    return shape;
+  };
+  for (Anchor& anchor : anchors) {
+    anchor.shape = anchor.is_input ? shape_in(model.graph().input(), anchor.name)
+                                   : shape_in(model.graph().output(), anchor.name);
+    // A shape that is not declared is known by its rank alone.
+    const auto fact = facts.find(anchor.name);
+    if (fact != facts.end() && anchor.shape.size() != fact->second.shape.size()) {
+      anchor.shape.assign(fact->second.shape.size(), -1);
+    }
+  }
+}
+
+std::int64_t fixed_batch(const Document& configs, const std::vector<Anchor>& anchors) {
+  for (const Anchor& anchor : anchors) {
+    if (!anchor.is_input || batch_axis_of(configs, anchor.name, anchor.shape.size()) != 0) continue;
+    if (anchor.shape[0] < 0) continue;
+    const std::int64_t per_sample = std::max<std::int64_t>(
+        1, configs.integer("model_info.input_shape." + anchor.name + ".0", 1));
+    return std::max<std::int64_t>(1, anchor.shape[0] / per_sample);
+  }
+  return 0;
+}
+
+Json tensor_map(const std::vector<Anchor>& anchors, bool inputs) {
+  Json map = Json::object();
+  for (const Anchor& anchor : anchors) {
+    if (anchor.is_input == inputs) map[anchor.name] = anchor.shape;
+  }
+  return map;
+}
+
+Json optimizations_json(const Options& options) {
+  Json json = Json::object();
+  for (const OptionRow& row : option_rows(options)) {
+    json[row.name] = {{"requested", row.requested}, {"effective", row.effective}};
+    if (!row.note.empty()) json[row.name]["note"] = row.note;
+  }
+  return json;
+}
+
+std::string result_of(const Document& configs, const Options& options, const Lowered& lowered) {
+  Json input_type = Json::array();
+  for (const Anchor& anchor : lowered.anchors) {
+    if (anchor.is_input) input_type.push_back(type_name(anchor.host_type));
+  }
+  const std::int64_t fixed = fixed_batch(configs, lowered.anchors);
+  Json result = {{"model", configs.text("model_info.model", configs.text("model_info.name", ""))},
+                 {"framework", configs.text("model_info.framework", "Onnx")},
+                 {"compile_precision", options.half() ? "FP16" : "FP32"},
+                 {"optimizations", optimizations_json(options)},
+                 {"instance_count", 1},
+                 {"device_count", 1},
+                 {"input_type", std::move(input_type)},
+                 {"max_batch_size", nullptr},
+                 {"compile_status", "success"},
+                 {"sg_percent", 100},
+                 {"simulated", true},
+                 {"segments",
+                  {{{"sg_idx", 0},
+                    {"is_fallback", false},
+                    {"input_tensor_map", tensor_map(lowered.anchors, true)},
+                    {"output_tensor_map", tensor_map(lowered.anchors, false)},
+                    {"compiled_model",
+                     {{{"compiled_bs", fixed > 0 ? fixed : 1},
+                       {"compiled_obj", "artifact.json"}}}}}}}};
+  if (fixed > 0) {
+    result["max_batch_size"] = fixed;
+  } else if (configs.has("model_info.max_batch_size")) {
+    result["max_batch_size"] = configs.integer("model_info.max_batch_size");
+  }
+  return result.dump(2);
+}
+
+std::string compile(const Document& configs, const CompileJob& job, const Options& options) {
+  const std::string folder = fs::path(job.path("")).parent_path();
+  fs::create_directories(folder);
+  job.progress(0.0, "reading the model");
+  const std::string path = configs.text("model_info.model_path");
+  const onnx::ModelProto model = folded_model(path, job.path("folded.onnx"));
+  check_lowerable(model);
+  job.progress(0.3, "finding the shapes");
+  const auto facts = tensor_facts(model, configs, 2);
+  job.progress(0.6, "lowering");
+  Lowered lowered = lower(model, types_of(facts), options);
+  declare_shapes(model, lowered.anchors, facts);
+  auto parts = parts_of(lowered, options, toolchain_text());
+  parts["plan"] = "{}\n";
+  write_parts(folder, parts, "");
+  return result_of(configs, options, lowered);
+}
+
+}  // namespace
+
+std::string toolchain_text() {
+  const Json json = {{"backend", GRAPHCORE_BACKEND_VERSION},
+                     {"model_of_the_chip", 1},
+                     {"onnx_runtime", OnnxRuntime::open()->version()}};
+  return json.dump(1) + "\n";
+}
+
+std::string compile_model(const Document& configs, const CompileJob& job, const Options& options) {
+  if (options.device == "ipu") {
+    throw Error(ASSAY_UNAVAILABLE, "device ipu: Poplar SDK not found; device=ipu_model runs the "
+                                   "model of the chip");
+  }
+  try {
+    return compile(configs, job, options);
+  } catch (const Ort::Exception& e) {
+    throw cpu::as_error(e);
+  }
+}
+
+}  // namespace graphcore

@@ -1,0 +1,36 @@
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "assay/backend.hpp"
+#include "loaded_model.h"
+
+namespace graphcore {
+
+// Runs an artifact of CompileBackendGRAPHCORE by the model of the chip. Any number of threads may
+// predict at once.
+class RuntimeBackendGRAPHCORE : public assay::backend::RuntimeBackend {
+ public:
+  std::string version() override;
+  void load(const assay::backend::LoadRequest& request) override;
+  assay::backend::Signature signature() override { return model_->signature(); }
+  // A call takes batches_per_step times replication_factor batches.
+  std::optional<std::int64_t> get_loaded_batch_size() override { return model_->samples(); }
+  void predict(const assay::backend::Inputs& inputs, assay::backend::Outputs& outputs) override;
+  assay::backend::ThreadRule thread_rule() override { return assay::backend::ThreadRule::kAny; }
+  void close() override;
+  // A call that fails leaves nothing behind.
+  void recover() override {}
+
+  static assay::backend::ProbeResult probe();
+
+ private:
+  void say_overflows();
+
+  std::unique_ptr<cpu::LogScope> log_scope_;
+  std::unique_ptr<LoadedModel> model_;
+};
+
+}  // namespace graphcore
