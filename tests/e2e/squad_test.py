@@ -143,8 +143,8 @@ class FetchedSquad(SquadCase):
         self.assert_complete(run)
         self.assertEqual(run.code, 0, run.out + run.err)
         self.assertEqual(run.result["accuracy"]["n"], 10000)
-        compared = {row["name"]: row["n"] for row in run.result["numeric"]["outputs"]}
-        self.assertEqual(compared, {"start_logits": 384 * expected, "end_logits": 384 * expected})
+        compared = {row["output"]: (row["samples"], row["elements"]) for row in run.result["numeric"]}
+        self.assertEqual(compared, dict.fromkeys(["start_logits", "end_logits"], (expected, 384 * expected)))
         for name in ("reference", "accuracy"):
             self.assertLess(run.phase(name)["peak_rss_bytes"] or 0, 512 << 20)
 
