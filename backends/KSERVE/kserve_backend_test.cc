@@ -64,10 +64,13 @@ class Server {
         reply.status = 404;
         return;
       }
-      const Json success = {{"count", inferences.load()}, {"ns", inferences.load() * 1000}};
-      reply.set_content(
-          Json{{"model_stats", {{{"inference_stats", {{"success", success}}}}}}}.dump(),
-          "application/json");
+      const auto time = [this](int ns) {
+        return Json{{"count", inferences.load()}, {"ns", inferences.load() * ns}};
+      };
+      Json statistics = {{"success", time(10000)}};
+      if (has_parts) statistics.update({{"queue", time(2000)}, {"compute_infer", time(7000)}});
+      reply.set_content(Json{{"model_stats", {{{"inference_stats", statistics}}}}}.dump(),
+                        "application/json");
     });
     server_.Post("/v2/models/twice/infer",
                  [this](const httplib::Request& request, httplib::Response& reply) {
@@ -112,6 +115,7 @@ class Server {
   std::atomic<int> inferences = 0;
   std::string version = "1";
   bool has_statistics = false;
+  bool has_parts = false;
   Json metadata = {{"name", "twice"},
                    {"platform", "test"},
                    {"inputs", {{{"name", "x"}, {"datatype", "FP32"}, {"shape", {-1, 2}}}}},
@@ -459,8 +463,20 @@ TEST_F(KserveBackend, TimeOfTheServerIsToldApartWhereItReportsOne) {
   const auto facts = runtime.facts();
   ASSERT_THAT(facts, IsOk());
   ASSERT_TRUE(facts->has_value());
-  EXPECT_THAT(**facts, AllOf(HasSubstr("mean of 1 calls"), HasSubstr("0.001 ms as its own"),
+  EXPECT_THAT(**facts, AllOf(HasSubstr("mean of 1 calls"), HasSubstr("0.010 ms as its own; "),
                              HasSubstr("not this host's")));
+}
+
+TEST_F(KserveBackend, PartsOfTheServersTimeAreToldWhereItReportsThem) {
+  server.has_statistics = true;
+  server.has_parts = true;
+  host::RuntimeBackend runtime = ready_from(configs());
+  Kept kept;
+  ASSERT_THAT(call(runtime, kept), IsOk());
+  const auto facts = runtime.facts();
+  ASSERT_THAT(facts, IsOk());
+  EXPECT_THAT(**facts,
+              HasSubstr("0.010 ms as its own (0.002 ms in its queue, 0.007 ms computing); "));
 }
 
 TEST_F(KserveBackend, TimeThatCannotBeToldApartIsSaidSo) {

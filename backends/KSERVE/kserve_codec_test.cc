@@ -277,6 +277,65 @@ TEST(KserveRequest, JsonHasEveryNumberInTheShortestExactForm) {
       R"("outputs":[{"name":"y"}]})");
 }
 
+// A dtype of the protocol, two elements as JSON and as little-endian bytes.
+struct Wire {
+  DType dtype;
+  const char* name;
+  const char* json;
+  std::string bytes;
+};
+
+std::vector<Wire> wires() {
+  using namespace std::string_literals;
+  return {
+      {DType::kFloat64, "FP64", "1.5,-2", "\0\0\0\0\0\0\xF8\x3F\0\0\0\0\0\0\0\xC0"s},
+      {DType::kFloat32, "FP32", "1.5,-2", "\0\0\xC0\x3F\0\0\0\xC0"s},
+      {DType::kFloat16, "FP16", "1.5,-2", "\0\x3E\0\xC0"s},
+      {DType::kInt64, "INT64", "-9223372036854775808,7", "\0\0\0\0\0\0\0\x80\x07\0\0\0\0\0\0\0"s},
+      {DType::kInt32, "INT32", "-2147483648,7", "\0\0\0\x80\x07\0\0\0"s},
+      {DType::kInt16, "INT16", "-32768,7", "\0\x80\x07\0"s},
+      {DType::kInt8, "INT8", "-128,7", "\x80\x07"s},
+      {DType::kUInt8, "UINT8", "255,7", "\xFF\x07"s},
+      {DType::kBool, "BOOL", "true,false", "\x01\0"s},
+      {DType::kUInt16, "UINT16", "65535,7", "\xFF\xFF\x07\0"s},
+      {DType::kUInt32, "UINT32", "4294967295,7", "\xFF\xFF\xFF\xFF\x07\0\0\0"s},
+      {DType::kUInt64, "UINT64", "18446744073709551615,7",
+       "\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\x07\0\0\0\0\0\0\0"s}};
+}
+
+TEST(KserveRequest, EveryDtypeGoesInBothForms) {
+  const std::vector<std::int64_t> shape = {2};
+  for (const Wire& wire : wires()) {
+    std::string elements = wire.bytes;
+    const std::vector<char> memory(elements.begin(), elements.end());
+    std::vector<char> kept = memory;
+    const assay_tensor input = tensor("x", wire.dtype, shape, kept);
+    const InferRequest json = build_request("1", &input, 1, {}, Transport::kJson);
+    EXPECT_THAT(json.body, HasSubstr("\"datatype\":\"" + std::string(wire.name) + "\",\"data\":[" +
+                                     wire.json + "]"));
+    const InferRequest bytes = build_request("1", &input, 1, {}, Transport::kBinary);
+    EXPECT_EQ(bytes.body.substr(*bytes.header_length), wire.bytes) << wire.name;
+  }
+}
+
+TEST(KserveAnswer, EveryDtypeComesInBothForms) {
+  for (const Wire& wire : wires()) {
+    std::string memory(wire.bytes.size(), '\x55');
+    const std::string json = answer_of(wire.name, "[2]", "[" + std::string(wire.json) + "]");
+    copy_output(matching_output(parsed(json), {"y", wire.dtype, {2}}), wire.dtype, memory.data());
+    EXPECT_EQ(memory, wire.bytes) << wire.name;
+    const std::string header =
+        R"({"model_name":"m","outputs":[{"name":"y","shape":[2],"datatype":")" +
+        std::string(wire.name) + R"(","parameters":{"binary_data_size":)" +
+        std::to_string(wire.bytes.size()) + "}}]}";
+    memory.assign(wire.bytes.size(), '\x55');
+    const std::string body = header + wire.bytes;
+    const Answer answer = parse_answer(body, header.size(), {});
+    copy_output(matching_output(answer, {"y", wire.dtype, {2}}), wire.dtype, memory.data());
+    EXPECT_EQ(memory, wire.bytes) << wire.name;
+  }
+}
+
 TEST(KserveRequest, BytesFollowTheHeader) {
   std::vector<std::int32_t> elements = {1, -1};
   const std::vector<std::int64_t> shape = {2};

@@ -40,6 +40,17 @@ std::size_t values_limit(const Artifact& artifact) {
   return static_cast<std::size_t>(std::min<std::uint64_t>(total, most));
 }
 
+// " (0.100 ms in its queue, 0.200 ms computing)" a call; "" where the server does not tell.
+std::string parts_text(const Statistics& before, const Statistics& after, std::uint64_t calls) {
+  if (!before.queue_ns || !after.queue_ns || !before.compute_ns || !after.compute_ns) return "";
+  if (*after.queue_ns < *before.queue_ns || *after.compute_ns < *before.compute_ns) return "";
+  const auto each = [calls](std::uint64_t from, std::uint64_t to) {
+    return milliseconds_text(static_cast<double>(to - from) / static_cast<double>(calls));
+  };
+  return " (" + each(*before.queue_ns, *after.queue_ns) + " in its queue, " +
+         each(*before.compute_ns, *after.compute_ns) + " computing)";
+}
+
 }  // namespace
 
 LoadedModel::LoadedModel(Artifact artifact, std::int64_t batch_size)
@@ -115,7 +126,8 @@ std::string LoadedModel::time_note(Connection& connection) {
   const double whole = static_cast<double>(time_ns_) / static_cast<double>(answered);
   std::string note = "of " + milliseconds_text(whole) + " from request to answer (mean of " +
                      std::to_string(answered) + " calls) the server reports " +
-                     milliseconds_text(own) + " as its own; ";
+                     milliseconds_text(own) + " as its own" + parts_text(*before_, *after, served) +
+                     "; ";
   if (served != answered) {
     return note + "not comparable call by call: it served " + std::to_string(served) + " calls.";
   }

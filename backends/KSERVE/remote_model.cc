@@ -101,6 +101,15 @@ std::uint64_t count_at(const Json& json, const char* key) {
   return value.is_string() ? std::stoull(value.get<std::string>()) : value.get<std::uint64_t>();
 }
 
+// The time of one part of the calls, summed over the versions; nothing once a version lacks it.
+void add_part(const Json& statistics, const char* key, std::optional<std::uint64_t>& total) {
+  if (!total || !statistics.contains(key)) {
+    total.reset();
+    return;
+  }
+  *total += count_at(statistics.at(key), "ns");
+}
+
 }  // namespace
 
 void check_ready(Connection& connection, const Options& options) {
@@ -138,8 +147,12 @@ std::optional<Statistics> statistics(Connection& connection, const Options& opti
     if (!reply.ok()) return std::nullopt;
     const Json json = parse_object(reply, path);
     Statistics total;
+    total.queue_ns = 0;
+    total.compute_ns = 0;
     for (const Json& version : json.at("model_stats")) {
       const Json& success = version.at("inference_stats").at("success");
+      add_part(version.at("inference_stats"), "queue", total.queue_ns);
+      add_part(version.at("inference_stats"), "compute_infer", total.compute_ns);
       total.calls += count_at(success, "count");
       total.time_ns += count_at(success, "ns");
     }

@@ -31,6 +31,9 @@ struct Metadata {
 struct Statistics {
   std::uint64_t calls = 0;
   std::uint64_t time_ns = 0;
+  // Parts of it, where the server tells them apart.
+  std::optional<std::uint64_t> queue_ns;
+  std::optional<std::uint64_t> compute_ns;
 };
 
 // Throws ASSAY_UNAVAILABLE when server or model are not ready. A server without these endpoints is

@@ -6,6 +6,7 @@
 
 #include <CLI/CLI.hpp>
 #include <cerrno>
+#include <cstdlib>
 #include <filesystem>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -79,9 +80,16 @@ class Scratch {
   bool goes_;
 };
 
+// How the program was called: the script of a checkout says so.
+std::string typed_name() {
+  const char* const typed = std::getenv("ASSAY_TYPED_AS");  // NOLINT(concurrency-mt-unsafe)
+  return typed == nullptr || *typed == '\0' ? "assay" : workload::shell_word(typed);
+}
+
 std::string command_of(const Options& options) {
   const workload::RunRequest& request = options.request;
-  std::string command = "assay check-backend " + workload::shell_word(request.hardware_type);
+  std::string command =
+      typed_name() + " check-backend " + workload::shell_word(request.hardware_type);
   const auto add = [&command](const char* option, const std::string& value) {
     if (!value.empty()) command += fmt::format(" {} {}", option, workload::shell_word(value));
   };
@@ -173,10 +181,11 @@ Result<conformance::SuiteReport> run_suite(const Options& options,
   if (!options.model.empty()) settings.model = fs::absolute(options.model);
   settings.set_options = options.request.set_options;
   settings.quick = options.quick;
+  conformance::Table table;
   conformance::Bench bench(std::move(settings), std::move(backend.manifest));
   report.records =
       conformance::run_checks(bench, checks, [&](const conformance::CheckRecord& record) {
-        if (!options.json) say(conformance::table_line(record));
+        if (!options.json) say(table.line(record));
       });
   return report;
 }

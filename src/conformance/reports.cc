@@ -82,6 +82,16 @@ std::string table_line(const CheckRecord& record) {
                      one_line(valid_utf8(record.result.detail)));
 }
 
+std::string Table::line(const CheckRecord& record) {
+  const std::string detail = one_line(valid_utf8(record.result.detail));
+  const bool repeats =
+      record.result.outcome != Outcome::kPassed && !detail.empty() && detail == said_;
+  said_ = detail;
+  if (!repeats) return table_line(record);
+  return fmt::format("{:20}  {:13}  {:6.1f} s  as above\n", record.check.name,
+                     word(record.result.outcome), seconds(record.wall_ns));
+}
+
 std::string failures_text(const SuiteReport& report) {
   std::string text;
   for (const CheckRecord& record : report.records) {

@@ -46,6 +46,15 @@ std::vector<CheckRecord> run_checks(Bench& bench, const std::vector<Check>& chec
 
 // The reports. Pure functions.
 std::string table_line(const CheckRecord& record);
+
+// The lines of a table: one that would repeat the words of the line before says "as above".
+class Table {
+ public:
+  std::string line(const CheckRecord& record);
+
+ private:
+  std::string said_;
+};
 std::string failures_text(const SuiteReport& report);  // with contract, what was seen, the command
 std::string closing_line(const SuiteReport& report);
 Json to_json(const SuiteReport& report);  // schemas/conformance.schema.json

@@ -88,6 +88,15 @@ TEST(SuiteReport, TextSaysContractSeenAndCommand) {
             "async.full            not supported     1.5 s  offers no submit\n");
 }
 
+TEST(SuiteReport, ALineThatRepeatsTheOneBeforeSaysSo) {
+  const CheckRecord record = example().records[2];
+  Table table;
+  EXPECT_EQ(table.line(record), table_line(record));
+  EXPECT_EQ(table.line(record), "async.full            not supported     1.5 s  as above\n");
+  EXPECT_EQ(table.line(example().records[1]), table_line(example().records[1]));
+  EXPECT_EQ(table.line(record), table_line(record));
+}
+
 TEST(SuiteReport, JsonIsTheGoldenOneAndKeepsItsSchema) {
   const std::filesystem::path root = ASSAY_SOURCE_DIR;
   const std::string text = to_json(example()).dump(2) + "\n";

@@ -251,7 +251,9 @@ const std::vector<check::NoiseFloor>& EvaluationRun::noise_floors() {
     if (measured.ok()) noise_floors_ = *std::move(measured);
   }
   if (!status.ok() && !stopped()) {
-    warnings_.emplace_back("The noise floor is not known: " + status.to_string());
+    warnings_.emplace_back(
+        "The noise floor is not known: " +
+        (status.code() == StatusCode::kUnimplemented ? status.message() : status.to_string()));
   }
   return *noise_floors_;
 }

@@ -207,6 +207,11 @@ Result<PythonEnvironment> find_or_make_environment(const PythonWish& wish, const
                    ask_interpreter(wish.interpreter.empty() ? "python3" : wish.interpreter,
                                    room.logs / "python.log", room.stop));
   if (!wish.requirements.empty()) {
+    std::error_code error;
+    if (!fs::is_regular_file(wish.requirements, error)) {
+      return not_found(
+          fmt::format("--requirements: there is no file {}", quoted(wish.requirements)));
+    }
     return of_requirements(fs::absolute(wish.requirements), base, room);
   }
   std::error_code error;

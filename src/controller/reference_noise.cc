@@ -87,8 +87,13 @@ Variant NoiseMeasurement::unoptimised(std::string name, std::optional<RoundingNo
 // Another batch size than the request's; none where the model takes no other.
 Result<std::optional<std::int64_t>> NoiseMeasurement::other_batch() const {
   const workload::ModelInfo& info = request_->reference.info;
-  ASSIGN_OR_RETURN(const ModelFile file, read_model(info.model_path, info.model_format));
-  const std::optional<std::int64_t> fixed = workload::fixed_batch(info, file.signature);
+  const Result<ModelFile> file = read_model(info.model_path, info.model_format);
+  if (file.status().code() == StatusCode::kUnimplemented) {
+    return unimplemented(fmt::format("it is measured on ONNX models, this one is of format \"{}\"",
+                                     info.model_format));
+  }
+  RETURN_IF_ERROR(file.status());
+  const std::optional<std::int64_t> fixed = workload::fixed_batch(info, file->signature);
   for (const std::int64_t size : {1, 4, 2}) {
     if (size == request_->reference.batch_size) continue;
     if (workload::why_not_batch(info, fixed, size).empty()) return std::optional(size);

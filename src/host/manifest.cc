@@ -229,6 +229,9 @@ Result<fs::path> search_path_of(const fs::path& named) {
   const fs::path absolute = tidy(named);
   std::error_code error;
   if (!fs::is_directory(absolute, error)) {
+    if (fs::exists(absolute, error)) {
+      return not_found(fmt::format("{} is a file, its folder is wanted", quoted(absolute)));
+    }
     return not_found(fmt::format("there is no folder {}", quoted(absolute)));
   }
   if (is_backend(absolute)) return absolute.parent_path();

@@ -168,8 +168,9 @@ class Planner {
       model_file = std::move(model).value();
     } else if (model.status().code() == StatusCode::kUnimplemented) {
       plan_.notes.push_back(
-          fmt::format("the model info of \"{}\" is not held against the model: {}", info.name,
-                      model.status().message()));
+          fmt::format("inputs and outputs are those of the model info of \"{}\", which is held "
+                      "against ONNX models only; the model is of format \"{}\"",
+                      info.name, info.model_format));
     } else {
       refuse(model.status());
     }

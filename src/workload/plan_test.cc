@@ -282,8 +282,10 @@ TEST_F(PlanTest, DoesNotHoldInfoAgainstAFormatThatCannotBeRead) {
   const auto result = plan();
   ASSERT_THAT(result, IsOk());
   EXPECT_FALSE(result->model_file);
-  EXPECT_THAT(result->notes, ElementsAre("the model info of \"net\" is not held against the model: "
-                                         "no reader for tflite"));
+  EXPECT_THAT(result->notes,
+              ElementsAre("inputs and outputs are those of the model info of \"net\", "
+                          "which is held against ONNX models only; the model is of "
+                          "format \"onnx\""));
 }
 
 TEST_F(PlanTest, RefusesModelInfoThatContradictsTheModel) {

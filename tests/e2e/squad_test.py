@@ -1,5 +1,6 @@
 """SQuAD, on a set of our own (tests/data/squad) and a model whose answers are known words."""
 import json
+import random
 import shutil
 
 from support import MODELS, ROOT, Case
@@ -14,8 +15,43 @@ EXACT_MATCH = 100 * 8 / 24
 F1 = 100 * (7 + 0.4 + 2 / 3 + 0.4 + 2 / 3 + 2 / 3) / 24
 
 
+WORDS = [word for word in (OWN_SET / "vocab.txt").read_text().split("\n") if word.isalpha() and len(word) > 2]
+
+
+def large_set(questions):
+    """The official form, of words that are one token each: what a window holds can be counted."""
+    chosen = random.Random(5)
+    paragraphs = []
+    for number in range(0, questions, 5):
+        words = chosen.choices(WORDS, k=chosen.randrange(50, 900))
+        asked = []
+        for question in range(number, number + 5):
+            first = chosen.randrange(len(words) - 1)
+            start = len(" ".join([*words[:first], ""]))
+            asked.append({"id": f"q{question}", "question": f"what comes {words[first]}",
+                          "answers": [{"answer_start": start, "text": " ".join(words[first:first + 2])}]})
+        paragraphs.append({"context": " ".join(words), "qas": asked})
+    return {"version": "1.1", "data": [{"title": "words", "paragraphs": paragraphs}]}
+
+
+def windows_of(data, length, stride):
+    """Of a set of such words: a window takes what is left of the length after the question and three marks."""
+    count = 0
+    for paragraph in data["data"][0]["paragraphs"]:
+        words = len(paragraph["context"].split())
+        for question in paragraph["qas"]:
+            room = length - 3 - min(8, tokens(question["question"]))
+            count += 1 + max(0, -(-(words - room) // stride))
+    return count
+
+
+def tokens(question):
+    """Every word is in the vocabulary, or has no piece there and is one unknown token."""
+    return len(question.split())
+
+
 class SquadCase(Case):
-    def make_root(self, metric="squad_f1", with_set=True, batch=5, **workload):
+    def make_root(self, metric="squad_f1", with_set=True, batch=5, length=24, stride=6, **workload):
         """A checkout with one task on the set."""
         root = self.temp / "root"
         shutil.rmtree(root, ignore_errors=True)
@@ -28,10 +64,10 @@ class SquadCase(Case):
         model_info = {
             "name": "answers", "model_path": "answers.onnx", "framework": "Onnx", "model_format": "onnx",
             "model_precision": "FP32", "inputs": ",".join(INPUTS), "outputs": "start_logits,end_logits",
-            "input_shape": {name: [1, 24] for name in INPUTS}, "input_type": "INT64,INT64,INT64",
+            "input_shape": {name: [1, length] for name in INPUTS}, "input_type": "INT64,INT64,INT64",
             "dataset_name": "squad", "max_batch_size": 64, "metric": {"name": metric},
             "preprocess": {"tokenizer": "wordpiece", "vocab": "vocab.txt", "lowercase": True,
-                           "max_length": 24, "doc_stride": 6, "max_query_length": 8}}
+                           "max_length": length, "doc_stride": stride, "max_query_length": 8}}
         (root / "model_zoo/answers.json").write_text(json.dumps(model_info))
         (root / "workloads/answers.json").write_text(json.dumps({
             "model": "answers", "test_perf": False, "test_stability": False, "batch_sizes": [batch],
@@ -96,6 +132,21 @@ class FetchedSquad(SquadCase):
                 self.assertAlmostEqual(legacy["F1 Score"], F1, 9)
                 self.assertAlmostEqual(legacy["Exact Match"], EXACT_MATCH, 9)
                 self.assertEqual(run.code, 0, run.out + run.err)
+
+    def test_a_set_of_real_size(self):
+        """As many questions as the official set has: every window is there, and they are not held in memory."""
+        root = self.make_root(length=384, stride=128)
+        file = root / "datasets/open_squad/dev-v1.1.json"
+        file.write_text(json.dumps(large_set(10000)))
+        expected = windows_of(json.loads(file.read_text()), 384, 128)
+        run = self.evaluate(root)
+        self.assert_complete(run)
+        self.assertEqual(run.code, 0, run.out + run.err)
+        self.assertEqual(run.result["accuracy"]["n"], 10000)
+        compared = {row["output"]: (row["samples"], row["elements"]) for row in run.result["numeric"]}
+        self.assertEqual(compared, dict.fromkeys(["start_logits", "end_logits"], (expected, 384 * expected)))
+        for name in ("reference", "accuracy"):
+            self.assertLess(run.phase(name)["peak_rss_bytes"] or 0, 512 << 20)
 
     def test_a_share_of_the_samples_holds_whole_questions(self):
         # The first question has two windows, of which one per cent is the first.
