@@ -19,15 +19,9 @@ using assay::backend::Document;
 using assay::backend::Error;
 using Json = nlohmann::ordered_json;
 
-std::map<std::string, int> types_of(const std::map<std::string, TensorFact>& facts) {
-  std::map<std::string, int> types;
-  for (const auto& [name, fact] : facts) types[name] = fact.type;
-  return types;
-}
-
 // Shapes as the model declares them: -1 where free.
 void declare_shapes(const onnx::ModelProto& model, std::vector<Anchor>& anchors,
-                    const std::map<std::string, TensorFact>& facts) {
+                    const TensorFacts& facts) {
   const auto shape_in = [&](const auto& values, const std::string& name) {
     std::vector<std::int64_t> shape;
     for (const auto& value : values) {
@@ -120,7 +114,7 @@ std::string compile(const Document& configs, const CompileJob& job, const Option
   job.progress(0.3, "finding the shapes");
   const auto facts = tensor_facts(model, configs, 2);
   job.progress(0.6, "lowering");
-  Lowered lowered = lower(model, types_of(facts), options);
+  Lowered lowered = lower(model, facts, options);
   declare_shapes(model, lowered.anchors, facts);
   auto parts = parts_of(lowered, options, toolchain_text());
   parts["plan"] = "{}\n";
