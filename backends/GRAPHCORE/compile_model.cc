@@ -82,25 +82,25 @@ std::string result_of(const Document& configs, const Options& options, const Low
     if (anchor.is_input) input_type.push_back(type_name(anchor.host_type));
   }
   const std::int64_t fixed = fixed_batch(configs, lowered.anchors);
-  Json result = {{"model", configs.text("model_info.model", configs.text("model_info.name", ""))},
-                 {"framework", configs.text("model_info.framework", "Onnx")},
-                 {"compile_precision", options.half() ? "FP16" : "FP32"},
-                 {"optimizations", optimizations_json(options)},
-                 {"instance_count", 1},
-                 {"device_count", 1},
-                 {"input_type", std::move(input_type)},
-                 {"max_batch_size", nullptr},
-                 {"compile_status", "success"},
-                 {"sg_percent", 100},
-                 {"simulated", true},
-                 {"segments",
-                  {{{"sg_idx", 0},
-                    {"is_fallback", false},
-                    {"input_tensor_map", tensor_map(lowered.anchors, true)},
-                    {"output_tensor_map", tensor_map(lowered.anchors, false)},
-                    {"compiled_model",
-                     {{{"compiled_bs", fixed > 0 ? fixed : 1},
-                       {"compiled_obj", "artifact.json"}}}}}}}};
+  Json result = {
+      {"model", configs.text("model_info.model", configs.text("model_info.name", ""))},
+      {"framework", configs.text("model_info.framework", "Onnx")},
+      {"compile_precision", options.half() ? "FP16" : "FP32"},
+      {"optimizations", optimizations_json(options)},
+      {"instance_count", 1},
+      {"device_count", 1},
+      {"input_type", std::move(input_type)},
+      {"max_batch_size", nullptr},
+      {"compile_status", "success"},
+      {"sg_percent", 100},
+      {"simulated", true},
+      {"segments",
+       {{{"sg_idx", 0},
+         {"is_fallback", false},
+         {"input_tensor_map", tensor_map(lowered.anchors, true)},
+         {"output_tensor_map", tensor_map(lowered.anchors, false)},
+         {"compiled_model",
+          {{{"compiled_bs", fixed > 0 ? fixed : 1}, {"compiled_obj", "artifact.json"}}}}}}}};
   if (fixed > 0) {
     result["max_batch_size"] = fixed;
   } else if (configs.has("model_info.max_batch_size")) {
@@ -184,8 +184,9 @@ std::string toolchain_text() {
 
 std::string compile_model(const Document& configs, const CompileJob& job, const Options& options) {
   if (options.device == "ipu") {
-    throw Error(ASSAY_UNAVAILABLE, "device ipu: Poplar SDK not found; device=ipu_model runs the "
-                                   "model of the chip");
+    throw Error(ASSAY_UNAVAILABLE,
+                "device ipu: Poplar SDK not found; device=ipu_model runs the "
+                "model of the chip");
   }
   try {
     return compile(configs, job, options);

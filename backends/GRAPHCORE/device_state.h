@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "arithmetic.h"
+#include "arith/arithmetic.h"
 #include "options.h"
 
 namespace graphcore {

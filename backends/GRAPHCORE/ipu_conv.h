@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "conv2d.h"
+#include "arith/conv2d.h"
 #include "ipu_kernel.h"
 #include "lower.h"
 

@@ -4,9 +4,9 @@
 #include <optional>
 #include <vector>
 
+#include "arith/matmul.h"
 #include "ipu_kernel.h"
 #include "lower.h"
-#include "matmul.h"
 
 namespace graphcore {
 

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "round.h"
+#include "arith/round.h"
 
 namespace graphcore {
 namespace {
