@@ -9,6 +9,7 @@
 
 #include "artifact.h"
 #include "cache.h"
+#include "chip_compile.h"
 #include "host_session.h"
 #include "lower.h"
 #include "plan.h"
@@ -183,10 +184,8 @@ std::string toolchain_text() {
 }
 
 std::string compile_model(const Document& configs, const CompileJob& job, const Options& options) {
-  if (options.device == "ipu") {
-    throw Error(ASSAY_UNAVAILABLE,
-                "device ipu: Poplar SDK not found; device=ipu_model runs the "
-                "model of the chip");
+  if (goes_by_chip(options)) {
+    return compile_for_chip(configs, job, options, batch_sizes(configs));
   }
   try {
     return compile(configs, job, options);

@@ -1,12 +1,32 @@
 #include "runtime_backend_graphcore.h"
 
 #include <algorithm>
+#include <cstdint>
 #include <thread>
+
+#include "chip_compile.h"
+#include "sdk/location.h"
 
 namespace graphcore {
 
 using assay::backend::Error;
 using assay::backend::LoadRequest;
+
+namespace {
+
+constexpr std::uint64_t kDeviceWaitMs = 600'000;  // chips are shared: the wait for a free one
+constexpr std::uint64_t kCallMs = 600'000;
+
+// The chips that there are, where the SDK is. Acquires none.
+void add_chips(assay::backend::ProbeResult& result) {
+  if (!find_sdk().found()) return;
+  const std::uint32_t devices = count_devices(open_module(chosen_module()));
+  for (std::uint32_t i = 0; i < devices; ++i) {
+    result.devices.push_back({static_cast<std::int32_t>(i + 1), "IPU", {}, -1, 0});
+  }
+}
+
+}  // namespace
 
 std::string RuntimeBackendGRAPHCORE::version() {
   return "IPU model 1 (simulated), ONNX Runtime " + OnnxRuntime::open()->version() +
@@ -15,6 +35,11 @@ std::string RuntimeBackendGRAPHCORE::version() {
 
 void RuntimeBackendGRAPHCORE::load(const LoadRequest& request) {
   model_.reset();
+  chip_.reset();
+  if (const std::string executable = executable_for(request); !executable.empty()) {
+    chip_ = std::make_unique<Device>(open_module(chosen_module()), executable, kDeviceWaitMs);
+    return;
+  }
   log_scope_ = std::make_unique<cpu::LogScope>(
       [this](std::uint32_t level, std::string_view line) { log(level, line); });
   for (const std::int32_t device : request.device_ids) {
@@ -39,6 +64,7 @@ void RuntimeBackendGRAPHCORE::load(const LoadRequest& request) {
 
 void RuntimeBackendGRAPHCORE::predict(const assay::backend::Inputs& inputs,
                                       assay::backend::Outputs& outputs) {
+  if (chip_) return chip_->run(inputs, outputs, kCallMs);
   try {
     model_->predict(inputs, outputs);
   } catch (const Ort::Exception& e) {
@@ -57,6 +83,8 @@ void RuntimeBackendGRAPHCORE::say_overflows() {
 
 void RuntimeBackendGRAPHCORE::close() {
   say_overflows();
+  if (chip_) chip_->close();
+  chip_.reset();
   model_.reset();
   log_scope_.reset();
 }
@@ -67,6 +95,7 @@ assay::backend::ProbeResult RuntimeBackendGRAPHCORE::probe() {
   try {
     result.sdk_version = "ONNX Runtime " + OnnxRuntime::open()->version();
     result.available = true;
+    add_chips(result);
   } catch (const Error& e) {
     result.reason = e.what();
   }

@@ -6,18 +6,24 @@
 
 #include "assay/backend.hpp"
 #include "loaded_model.h"
+#include "sdk/device.h"
 
 namespace graphcore {
 
-// Runs an artifact of CompileBackendGRAPHCORE by the model of the chip. Any number of threads may
+// Runs an artifact of CompileBackendGRAPHCORE by the model of the chip, or
+// on a chip what the vendor's converter made. Any number of threads may
 // predict at once.
 class RuntimeBackendGRAPHCORE : public assay::backend::RuntimeBackend {
  public:
   std::string version() override;
   void load(const assay::backend::LoadRequest& request) override;
-  assay::backend::Signature signature() override { return model_->signature(); }
+  assay::backend::Signature signature() override {
+    return chip_ ? chip_->signature() : model_->signature();
+  }
   // A call takes batches_per_step times replication_factor batches.
-  std::optional<std::int64_t> get_loaded_batch_size() override { return model_->samples(); }
+  std::optional<std::int64_t> get_loaded_batch_size() override {
+    return chip_ ? std::nullopt : std::optional(model_->samples());
+  }
   void predict(const assay::backend::Inputs& inputs, assay::backend::Outputs& outputs) override;
   assay::backend::ThreadRule thread_rule() override { return assay::backend::ThreadRule::kAny; }
   void close() override;
@@ -30,7 +36,9 @@ class RuntimeBackendGRAPHCORE : public assay::backend::RuntimeBackend {
   void say_overflows();
 
   std::unique_ptr<cpu::LogScope> log_scope_;
+  // One of the two, after load.
   std::unique_ptr<LoadedModel> model_;
+  std::unique_ptr<Device> chip_;
 };
 
 }  // namespace graphcore

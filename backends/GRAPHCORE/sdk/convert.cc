@@ -1,11 +1,11 @@
-#include "convert.h"
+#include "sdk/convert.h"
 
 #include <array>
 #include <filesystem>
 #include <system_error>
 
 #include "assay/backend.hpp"
-#include "child.h"
+#include "sdk/child.h"
 
 namespace graphcore {
 namespace fs = std::filesystem;

@@ -1,4 +1,4 @@
-#include "device.h"
+#include "sdk/device.h"
 
 #include <dlfcn.h>
 

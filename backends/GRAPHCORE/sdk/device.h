@@ -8,7 +8,7 @@
 #include <string>
 
 #include "assay/backend.hpp"
-#include "seam.h"
+#include "sdk/seam.h"
 
 namespace graphcore {
 

@@ -7,7 +7,7 @@
 #include <string>
 
 #include "assay/backend.h"
-#include "seam.h"
+#include "sdk/seam.h"
 
 struct graphcore_executable {
   std::string mode;

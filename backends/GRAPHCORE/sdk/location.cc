@@ -1,4 +1,4 @@
-#include "location.h"
+#include "sdk/location.h"
 
 #include <algorithm>
 #include <cstdlib>

@@ -15,7 +15,7 @@
 #include <utility>
 
 #include "assay/backend.h"
-#include "seam.h"
+#include "sdk/seam.h"
 
 struct graphcore_executable {
   std::unique_ptr<model_runtime::ModelRunner> runner;

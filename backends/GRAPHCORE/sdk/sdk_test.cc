@@ -10,10 +10,12 @@
 #include <vector>
 
 #include "base/testing.h"
-#include "child.h"
-#include "convert.h"
-#include "device.h"
-#include "location.h"
+#include "chip_compile.h"
+#include "host/document.h"
+#include "sdk/child.h"
+#include "sdk/convert.h"
+#include "sdk/device.h"
+#include "sdk/location.h"
 
 namespace graphcore {
 namespace {
@@ -250,6 +252,50 @@ TEST_F(Chip, ASizeThatDoesNotFitIsAnErrorBeforeAnythingRuns) {
 TEST_F(Chip, ADtypeWithoutANameIsRefused) {
   EXPECT_THAT(load("untyped").second, HasSubstr("\"x\" has no dtype of ours"));
   EXPECT_EQ(count_devices(module_), 4U);
+}
+
+// The whole way on doubles: found, converted for two batch sizes, loaded, run.
+TEST_F(Converter, CompilesForEveryBatchSizeOfItsOwn) {
+  const fs::path sdk = scratch_.path() / "sdk";
+  fs::create_directories(sdk / "lib");
+  std::ofstream(sdk / "lib" / "libpoplar.so");
+  ::setenv("POPLAR_SDK_ENABLED", sdk.c_str(), 1);
+  ::setenv("FAKE_POPRT", "fine", 1);
+  Options options;
+  EXPECT_TRUE(goes_by_chip(options)) << "auto, where the SDK is";
+  options.device = "ipu_model";
+  EXPECT_FALSE(goes_by_chip(options));
+
+  const std::string text =
+      R"({"model_info": {"model_path": "/m.onnx", "inputs": "x,", "outputs": "y",)"
+      R"( "input_shape": {"x": [1, 4]}}})";
+  const assay::host::BoundaryDocument parsed = assay::host::BoundaryDocument::parse(text).value();
+  const assay_document lent = parsed.get();
+  const std::string folder = request_.folder;
+  assay_compile_request wanted{};
+  wanted.struct_size = sizeof wanted;
+  wanted.artifact_folder = {folder.data(), folder.size()};
+  wanted.progress = [](void*, double, const char*) -> std::uint32_t { return 0; };
+  const std::string result =
+      compile_for_chip(backend::Document(lent), backend::CompileJob(wanted), options, {1, 4});
+  EXPECT_THAT(result, ::testing::Not(HasSubstr("simulated")));
+  EXPECT_TRUE(fs::exists(fs::path(folder) / "bs1" / "executable.popef"));
+
+  const assay::host::BoundaryDocument compiled =
+      assay::host::BoundaryDocument::parse(result).value();
+  const assay_document compiled_lent = compiled.get();
+  backend::LoadRequest load;
+  load.compile_result = backend::Document(compiled_lent);
+  load.artifact_folder = folder;
+  load.batch_size = 4;
+  EXPECT_EQ(executable_for(load), folder + "/bs4/executable.popef");
+  load.batch_size = 2;
+  EXPECT_EQ(error_of([&] { executable_for(load); }),
+            std::pair(ASSAY_NOT_FOUND, std::string("no executable for batches of 2; there are "
+                                                   "some for 1, 4")));
+  ::unsetenv("POPLAR_SDK_ENABLED");
+  options.device = "ipu";
+  EXPECT_EQ(error_of([&] { goes_by_chip(options); }).first, ASSAY_UNAVAILABLE);
 }
 
 TEST(Module, OfAnotherVersionOrNoneIsRefused) {
