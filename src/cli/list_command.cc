@@ -16,6 +16,7 @@
 #include "cli/command.h"
 #include "cli/task_list.h"
 #include "controller/run.h"
+#include "controller/set_up.h"
 #include "dataset/registry.h"
 #include "host/manifest.h"
 
@@ -83,15 +84,37 @@ int refuse(const std::string& what) {
   return controller::kExitBadInput;
 }
 
-int list(const std::string& what, bool json, const controller::Installation& installation) {
+struct Options {
+  std::string what;
+  std::string backend_path;
+  bool json = false;
+};
+
+// The installation with the user's own backends in front.
+Result<controller::Installation> with_backends(controller::Installation installation,
+                                               const std::string& named) {
+  workload::RunRequest request;
+  request.backend_path = named;
+  ASSIGN_OR_RETURN(installation.backends, controller::search_paths(request, installation));
+  return installation;
+}
+
+int list(const Options& options, const controller::Installation& installed) {
+  const std::string& what = options.what;
+  const Result<controller::Installation> installation =
+      with_backends(installed, options.backend_path);
+  if (!installation.ok()) {
+    complain(installation.status().message());
+    return controller::kExitBadInput;
+  }
   for (const Kind& kind : kKinds) {
     if (what != kind.name) continue;
-    const Result<std::vector<Row>> rows = kind.rows(installation);
+    const Result<std::vector<Row>> rows = kind.rows(*installation);
     if (!rows.ok()) {
       complain(rows.status().message());
       return controller::kExitBadInput;
     }
-    print(*rows, json);
+    print(*rows, options.json);
     return controller::kExitMet;
   }
   return refuse(what);
@@ -100,14 +123,12 @@ int list(const std::string& what, bool json, const controller::Installation& ins
 }  // namespace
 
 std::function<int()> configure_list(CLI::App& app, const Context& context) {
-  struct Options {
-    std::string what;
-    bool json = false;
-  };
   const auto options = std::make_shared<Options>();
   app.add_option("what", options->what, "tasks, backends or datasets")->required();
+  app.add_option("--backend_path", options->backend_path,
+                 "A backend's folder, or one that holds several: listed too");
   app.add_flag("--json", options->json, "One JSON document on standard output");
-  return [options, &context] { return list(options->what, options->json, context.installation); };
+  return [options, &context] { return list(*options, context.installation); };
 }
 
 }  // namespace assay::cli

@@ -70,6 +70,15 @@ void remove_stale_partials(const fs::path& folder) {
   for (const fs::path& file : stale) fs::remove(file, error);
 }
 
+namespace {
+
+Status cannot_make(int error, const fs::path& folder) {
+  return errno_status(error, "cannot make folder " + quoted(folder) +
+                                 " for the results; --output FOLDER names another place");
+}
+
+}  // namespace
+
 FolderGuard::FolderGuard(const fs::path& output)
     : missing_before_(workload::missing_folders(output)) {}
 
@@ -80,14 +89,14 @@ Result<fs::path> FolderGuard::claim(const fs::path& parent, const std::string& n
   missing_before_.insert(missing_before_.begin(), missing.begin(), missing.end());
   std::error_code error;
   fs::create_directories(parent, error);
-  if (error) return errno_status(error.value(), "cannot make folder " + quoted(parent));
+  if (error) return cannot_make(error.value(), parent);
   for (int n = 1;; ++n) {
     fs::path folder = parent / (n == 1 ? name : fmt::format("{}-{}", name, n));
     if (::mkdir(folder.c_str(), 0777) == 0) {
       missing_before_.insert(missing_before_.begin(), folder);
       return folder;
     }
-    if (errno != EEXIST) return errno_status(errno, "cannot make folder " + quoted(folder));
+    if (errno != EEXIST) return cannot_make(errno, folder);
   }
 }
 

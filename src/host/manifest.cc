@@ -144,6 +144,8 @@ void check_language(const JsonFile& file, std::vector<Problem>& problems) {
   const Json& json = file.value();
   if (!json.is_object()) return;
   const bool python = json.contains("language") && json["language"] == "python";
+  // Of a language that is none, it is not known what is needed.
+  if (json.contains("language") && !python && json["language"] != "cpp") return;
   for (const char* key : {"library", "interface_major"}) {
     if (!python && !json.contains(key)) {
       problems.push_back(file.problem(

@@ -311,6 +311,11 @@ class CommandOfTheSuite(Suite):
         self.assertEqual(again.returncode, 1)
         self.assertIn("1 failed", again.stdout)
 
+    def test_the_command_is_given_as_it_was_typed(self):
+        run = self.assay("check-backend", "WRAPPER", "--quick", "--check", "identity",
+                         WRAPPER_FAULT="version_counts", ASSAY_TYPED_AS="./assay")
+        self.assertIn("  only that: ./assay check-backend WRAPPER --quick --check identity\n", run.stdout)
+
     def test_junit_counts_and_escapes(self):
         path = self.temp / "suite ä.xml"
         run = self.assay("check-backend", "NULL", "--quick", "--check", "identity", "--check", "async",

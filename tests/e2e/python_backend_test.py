@@ -115,6 +115,14 @@ class PublishedFolders(PythonCase):
         self.assertIn(str(VENDORS / "GUIDE"), about["GUIDE"])
         self.assertIn("CPU", about)
 
+    def test_a_folder_that_is_named_is_listed(self):
+        listed = json.loads(self.assay("list", "backends", "--json", "--backend_path", VENDORS / "GUIDE").stdout)
+        self.assertIn("GUIDE", {each["name"] for each in listed})
+        refused = self.assay("list", "backends", "--backend_path", VENDORS / "README.md")
+        self.assertEqual(refused.returncode, 2)
+        self.assertIn("--backend_path", refused.stderr)
+        self.assertIn("is a file, its folder is wanted", refused.stderr)
+
     def test_the_folder_itself_may_be_named(self):
         run = self.run_assay(*TASK, "--hardware_type", "GUIDE", "--backend_path", VENDORS / "GUIDE", "--python",
                              PYTHON, "--compile_only")
