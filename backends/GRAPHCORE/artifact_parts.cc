@@ -91,6 +91,7 @@ Json anchors_json(const std::vector<Anchor>& anchors) {
                     {"device_type", anchor.device_type},
                     {"host_type", anchor.host_type},
                     {"shape", anchor.shape},
+                    {"batched", anchor.batched},
                     {"adaptation", anchor.adaptation}});
   }
   return list;
@@ -117,6 +118,7 @@ std::vector<Anchor> parse_anchors(const Json& json) {
     anchor.device_type = each.at("device_type").get<int>();
     anchor.host_type = each.at("host_type").get<int>();
     anchor.shape = each.at("shape").get<std::vector<std::int64_t>>();
+    anchor.batched = each.at("batched").get<bool>();
     anchor.adaptation = each.at("adaptation").get<std::string>();
     anchors.push_back(std::move(anchor));
   }

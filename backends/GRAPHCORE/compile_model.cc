@@ -134,12 +134,24 @@ std::vector<std::int64_t> batch_sizes(const Document& configs) {
   return sizes;
 }
 
+// Whether results come along the batch, from how they grow from a batch of 1 to 2.
+void find_batched(std::vector<Anchor>& anchors, const TensorFacts& one, const TensorFacts& two) {
+  for (Anchor& anchor : anchors) {
+    const auto small = one.find(anchor.name);
+    const auto large = two.find(anchor.name);
+    if (anchor.is_input || small == one.end() || large == two.end()) continue;
+    const auto& shape = small->second.shape;
+    anchor.batched = !shape.empty() && !large->second.shape.empty() &&
+                     shape[0] != large->second.shape[0];
+  }
+}
+
 // A plan for each batch size; throws when one does not fit.
-std::vector<Plan> plans_of(const Document& configs, const onnx::ModelProto& model,
-                           const Lowered& lowered, const TensorFacts& facts,
-                           const Options& options) {
+std::vector<Plan> plans_of(const Document& configs, const onnx::ModelProto& model, Lowered& lowered,
+                           const TensorFacts& facts, const Options& options) {
   const std::int64_t fixed = fixed_batch(configs, lowered.anchors);
   const TensorFacts one = fixed > 0 ? facts : tensor_facts(model, configs, 1);
+  if (fixed == 0) find_batched(lowered.anchors, one, facts);
   const PlanInput input{&model, &lowered.types, &one, &facts};
   std::vector<Plan> plans;
   for (const std::int64_t size : fixed > 0 ? std::vector{fixed} : batch_sizes(configs)) {
@@ -164,9 +176,9 @@ std::string compile(const Document& configs, const CompileJob& job, const Option
   job.progress(0.6, "lowering");
   Lowered lowered = lower(model, facts, options);
   declare_shapes(model, lowered.anchors, facts);
-  auto parts = parts_of(lowered, options, toolchain_text());
   job.progress(0.8, "planning the memory");
   const std::vector<Plan> plans = plans_of(configs, model, lowered, facts, options);
+  auto parts = parts_of(lowered, options, toolchain_text());
   parts["plan"] = plan_json(plans).dump(1) + "\n";
   write_parts(folder, parts, key);
   const std::string made = result_of(configs, options, lowered, plans);

@@ -70,6 +70,11 @@ void LoadedModel::read_signature(const Document& configs) {
     const auto info = type.GetTensorTypeAndShapeInfo();
     TensorSpec spec{anchor.name, cpu::dtype_of(info.GetElementType(), anchor.name), anchor.shape};
     if (!anchor.is_input) {
+      if (steps_ > 1 && !anchor.batched) {
+        throw Error(ASSAY_UNIMPLEMENTED, "output \"" + anchor.name +
+                                             "\" does not grow with the batch: batches_per_step "
+                                             "and replication_factor must be 1");
+      }
       if (steps_ > 1 && !spec.shape.empty() && spec.shape[0] > 0) spec.shape[0] *= steps_;
       output_types_.push_back(info.GetElementType());
       signature_.outputs.push_back(std::move(spec));

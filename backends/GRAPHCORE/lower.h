@@ -27,6 +27,7 @@ struct Anchor {
   int host_type = 0;    // ONNX element type that the caller has
   int device_type = 0;  // what the chip holds
   std::vector<std::int64_t> shape;
+  bool batched = true;     // its first dimension grows with the batch
   std::string adaptation;  // "rounded to FLOAT16 once, on entry", or "" for none
 };
 
