@@ -141,8 +141,8 @@ void find_batched(std::vector<Anchor>& anchors, const TensorFacts& one, const Te
     const auto large = two.find(anchor.name);
     if (anchor.is_input || small == one.end() || large == two.end()) continue;
     const auto& shape = small->second.shape;
-    anchor.batched = !shape.empty() && !large->second.shape.empty() &&
-                     shape[0] != large->second.shape[0];
+    anchor.batched =
+        !shape.empty() && !large->second.shape.empty() && shape[0] != large->second.shape[0];
   }
 }
 

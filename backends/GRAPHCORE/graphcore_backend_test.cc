@@ -195,8 +195,7 @@ TEST_F(GraphcoreBackend, APartOfTheArtifactThatWasChangedIsNamed) {
   const auto result = compile(configs);
   ASSERT_THAT(result, IsOk());
   std::ofstream(artifact() / "weights.bin", std::ios::app) << "x";
-  EXPECT_THAT(load(configs, *result),
-              StatusIs(StatusCode::kDataLoss, HasSubstr("part weights")));
+  EXPECT_THAT(load(configs, *result), StatusIs(StatusCode::kDataLoss, HasSubstr("part weights")));
 }
 
 TEST_F(GraphcoreBackend, AskingForTheDeviceAcquiresNothing) {

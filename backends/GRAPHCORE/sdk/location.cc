@@ -10,6 +10,7 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr const char* kEnabled = "POPLAR_SDK_ENABLED";
+constexpr const char* kUnpacked = "POPLAR_SDK";
 
 bool is_sdk(const fs::path& folder) {
   std::error_code error;
@@ -27,28 +28,29 @@ std::vector<fs::path> below(const fs::path& root) {
   return folders;
 }
 
+// What a variable names, "" for nothing; noted among the places that were looked in.
+std::string named_by(const char* variable, SdkLocation& location) {
+  const char* value = std::getenv(variable);  // NOLINT(concurrency-mt-unsafe)
+  const std::string named = value == nullptr ? "" : value;
+  location.looked_in.push_back(variable + (named.empty() ? ", which is not set" : "=" + named));
+  return named;
+}
+
 }  // namespace
 
-SdkLocation find_sdk(const std::vector<std::string>& roots) {
+SdkLocation find_sdk() {
   SdkLocation location;
-  const auto look = [&](const fs::path& folder, const std::string& named) {
-    location.looked_in.push_back(named);
+  const auto look = [&](const fs::path& folder) {
     if (!location.found() && is_sdk(folder)) location.folder = folder;
   };
-  const char* enabled = std::getenv(kEnabled);  // NOLINT(concurrency-mt-unsafe)
-  if (enabled != nullptr && *enabled != '\0') {
-    look(enabled, std::string(kEnabled) + "=" + enabled);
-  } else {
-    location.looked_in.push_back(std::string(kEnabled) + ", which is not set");
-  }
-  for (const std::string& root : roots) {
-    location.looked_in.push_back(root);
-    for (const fs::path& folder : below(root)) {
-      if (!location.found() && is_sdk(folder)) location.folder = folder;
-      for (const fs::path& inner : below(folder)) {
-        if (!location.found() && is_sdk(inner)) location.folder = inner;
-      }
-    }
+  const std::string enabled = named_by(kEnabled, location);
+  if (!enabled.empty()) look(enabled);
+  const std::string unpacked = named_by(kUnpacked, location);
+  if (unpacked.empty()) return location;
+  look(unpacked);
+  for (const fs::path& folder : below(unpacked)) {
+    look(folder);
+    for (const fs::path& inner : below(folder)) look(inner);
   }
   return location;
 }

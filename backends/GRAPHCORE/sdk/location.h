@@ -14,9 +14,10 @@ struct SdkLocation {
   bool found() const { return !folder.empty(); }
 };
 
-// The variable POPLAR_SDK_ENABLED, which the SDK's enable.sh sets, then the folders below `roots`
-// and their sub-folders. Acquires nothing and loads nothing.
-SdkLocation find_sdk(const std::vector<std::string>& roots = {"/opt/gc", "/opt/poplar_sdk"});
+// By the variable POPLAR_SDK_ENABLED, which the SDK's enable.sh sets, then in the folder that
+// POPLAR_SDK names, where the SDK was unpacked, down to two levels. Acquires nothing and loads
+// nothing.
+SdkLocation find_sdk();
 
 // "Poplar SDK not found (looked in ...); ...", with how to get it.
 std::string sdk_missing(const SdkLocation& location);

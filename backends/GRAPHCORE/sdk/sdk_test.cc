@@ -46,26 +46,28 @@ TEST(Location, IsWhatTheEnableScriptNames) {
   fs::create_directories(scratch.path() / "lib");
   std::ofstream(scratch.path() / "lib" / "libpoplar.so");
   ::setenv("POPLAR_SDK_ENABLED", scratch.path().c_str(), 1);
-  EXPECT_EQ(find_sdk({}).folder, scratch.path());
+  EXPECT_EQ(find_sdk().folder, scratch.path());
   ::unsetenv("POPLAR_SDK_ENABLED");
-  EXPECT_FALSE(find_sdk({}).found());
+  EXPECT_FALSE(find_sdk().found());
 }
 
-TEST(Location, IsFoundBelowTheUsualFolders) {
+TEST(Location, IsFoundWhereItWasUnpacked) {
   const ScratchFolder scratch;
   const fs::path poplar = scratch.path() / "sdk-3.3" / "poplar-3.3.0";
   fs::create_directories(poplar / "lib");
   ::unsetenv("POPLAR_SDK_ENABLED");
-  EXPECT_FALSE(find_sdk({scratch.path()}).found()) << "an empty folder is no SDK";
+  ::setenv("POPLAR_SDK", scratch.path().c_str(), 1);
+  EXPECT_FALSE(find_sdk().found()) << "an empty folder is no SDK";
   std::ofstream(poplar / "lib" / "libpoplar.so");
-  EXPECT_EQ(find_sdk({scratch.path()}).folder, poplar);
+  EXPECT_EQ(find_sdk().folder, poplar);
+  ::unsetenv("POPLAR_SDK");
 }
 
 TEST(Location, SaysWhereItLookedAndHowToGetIt) {
   ::unsetenv("POPLAR_SDK_ENABLED");
-  EXPECT_THAT(sdk_missing(find_sdk({"/nowhere/gc"})),
+  EXPECT_THAT(sdk_missing(find_sdk()),
               AllOf(HasSubstr("Poplar SDK not found (looked in POPLAR_SDK_ENABLED, which is not "
-                              "set, /nowhere/gc)"),
+                              "set, POPLAR_SDK, which is not set)"),
                     HasSubstr("enable.sh"), HasSubstr("device=ipu_model")));
 }
 
