@@ -5,7 +5,8 @@
 #include <nlohmann/json.hpp>
 
 #include "artifact.h"
-#include "half.h"
+#include "device_state.h"
+#include "round.h"
 
 namespace graphcore {
 namespace {
@@ -31,10 +32,12 @@ std::int32_t narrowed(std::int64_t value) {
 std::string stored_bytes(const TensorProto& tensor, int device_type) {
   std::string bytes;
   if (device_type == TensorProto::FLOAT16) {
-    for (const float value : float_values(tensor)) {
-      bool saturated = false;
-      append(bytes, half_bits(value, saturated));
-    }
+    const std::vector<float> values = float_values(tensor);
+    std::vector<std::uint16_t> halves(values.size());
+    arith::Counters counters;
+    arith::round_to_half(values.data(), halves.data(), halves.size(), arith::Arithmetic(), 0,
+                         counters);
+    bytes.assign(reinterpret_cast<const char*>(halves.data()), 2 * halves.size());
   } else if (device_type == TensorProto::INT32 && tensor.data_type() == TensorProto::INT64) {
     for (const std::int64_t value : integer_values(tensor)) append(bytes, narrowed(value));
   } else if (device_type == TensorProto::FLOAT) {
@@ -61,11 +64,10 @@ void restore(TensorProto& tensor, int stored_type, const std::string& bytes) {
   }
   std::string held;
   if (stored_type == TensorProto::FLOAT16) {
-    for (std::size_t i = 0; i < count; ++i) {
-      std::uint16_t bits = 0;
-      std::memcpy(&bits, bytes.data() + 2 * i, 2);
-      append(held, half_value(bits));
-    }
+    std::vector<std::uint16_t> halves(count);
+    std::memcpy(halves.data(), bytes.data(), bytes.size());
+    held.resize(count * sizeof(float));
+    arith::half_to_float(halves.data(), reinterpret_cast<float*>(held.data()), count);
   } else if (stored_type == TensorProto::INT32 && tensor.data_type() == TensorProto::INT64) {
     for (std::size_t i = 0; i < count; ++i) {
       std::int32_t value = 0;

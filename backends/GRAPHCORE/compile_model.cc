@@ -3,12 +3,16 @@
 #include <algorithm>
 #include <filesystem>
 #include <nlohmann/json.hpp>
+#include <string>
 #include <utility>
 #include <vector>
 
 #include "artifact.h"
+#include "cache.h"
 #include "host_session.h"
 #include "lower.h"
+#include "plan.h"
+#include "plan_json.h"
 
 namespace graphcore {
 namespace {
@@ -19,15 +23,9 @@ using assay::backend::Document;
 using assay::backend::Error;
 using Json = nlohmann::ordered_json;
 
-std::map<std::string, int> types_of(const std::map<std::string, TensorFact>& facts) {
-  std::map<std::string, int> types;
-  for (const auto& [name, fact] : facts) types[name] = fact.type;
-  return types;
-}
-
 // Shapes as the model declares them: -1 where free.
 void declare_shapes(const onnx::ModelProto& model, std::vector<Anchor>& anchors,
-                    const std::map<std::string, TensorFact>& facts) {
+                    const TensorFacts& facts) {
   const auto shape_in = [&](const auto& values, const std::string& name) {
     std::vector<std::int64_t> shape;
     for (const auto& value : values) {
@@ -77,7 +75,8 @@ Json optimizations_json(const Options& options) {
   return json;
 }
 
-std::string result_of(const Document& configs, const Options& options, const Lowered& lowered) {
+std::string result_of(const Document& configs, const Options& options, const Lowered& lowered,
+                      const std::vector<Plan>& plans) {
   Json input_type = Json::array();
   for (const Anchor& anchor : lowered.anchors) {
     if (anchor.is_input) input_type.push_back(type_name(anchor.host_type));
@@ -107,25 +106,71 @@ std::string result_of(const Document& configs, const Options& options, const Low
   } else if (configs.has("model_info.max_batch_size")) {
     result["max_batch_size"] = configs.integer("model_info.max_batch_size");
   }
+  result["modelled"] = modelled_json(plans, options);
+  result["modelled"]["saturated_weights"] = lowered.saturated_weights;
+  Json adaptations = Json::array();
+  for (const Anchor& anchor : lowered.anchors) {
+    if (anchor.adaptation.empty()) continue;
+    adaptations.push_back({{"tensor", anchor.name},
+                           {"direction", anchor.is_input ? "input" : "output"},
+                           {"adaptation", anchor.adaptation}});
+  }
+  result["adaptations"] = std::move(adaptations);
   return result.dump(2);
+}
+
+// Those of the workload, each once; 1 without a workload.
+std::vector<std::int64_t> batch_sizes(const Document& configs) {
+  std::vector<std::int64_t> sizes;
+  for (std::size_t i = 0;; ++i) {
+    const std::string key = "workload.batch_sizes." + std::to_string(i);
+    if (!configs.has(key)) break;
+    sizes.push_back(configs.integer(key));
+  }
+  if (sizes.empty()) sizes.push_back(1);
+  std::sort(sizes.begin(), sizes.end());
+  sizes.erase(std::unique(sizes.begin(), sizes.end()), sizes.end());
+  return sizes;
+}
+
+// A plan for each batch size; throws when one does not fit.
+std::vector<Plan> plans_of(const Document& configs, const onnx::ModelProto& model,
+                           const Lowered& lowered, const TensorFacts& facts,
+                           const Options& options) {
+  const std::int64_t fixed = fixed_batch(configs, lowered.anchors);
+  const TensorFacts one = fixed > 0 ? facts : tensor_facts(model, configs, 1);
+  const PlanInput input{&model, &lowered.types, &one, &facts};
+  std::vector<Plan> plans;
+  for (const std::int64_t size : fixed > 0 ? std::vector{fixed} : batch_sizes(configs)) {
+    plans.push_back(plan_model(input, options, size));
+    check_fits(plans.back(), options);
+  }
+  return plans;
 }
 
 std::string compile(const Document& configs, const CompileJob& job, const Options& options) {
   const std::string folder = fs::path(job.path("")).parent_path();
   fs::create_directories(folder);
   job.progress(0.0, "reading the model");
+  const std::string key = cache_key(configs, options, toolchain_text());
+  std::string kept;
+  if (take_from_cache(options, key, folder, kept)) return kept;
   const std::string path = configs.text("model_info.model_path");
   const onnx::ModelProto model = folded_model(path, job.path("folded.onnx"));
   check_lowerable(model);
   job.progress(0.3, "finding the shapes");
   const auto facts = tensor_facts(model, configs, 2);
   job.progress(0.6, "lowering");
-  Lowered lowered = lower(model, types_of(facts), options);
+  Lowered lowered = lower(model, facts, options);
   declare_shapes(model, lowered.anchors, facts);
   auto parts = parts_of(lowered, options, toolchain_text());
-  parts["plan"] = "{}\n";
-  write_parts(folder, parts, "");
-  return result_of(configs, options, lowered);
+  job.progress(0.8, "planning the memory");
+  const std::vector<Plan> plans = plans_of(configs, model, lowered, facts, options);
+  parts["plan"] = plan_json(plans).dump(1) + "\n";
+  write_parts(folder, parts, key);
+  const std::string made = result_of(configs, options, lowered, plans);
+  put_into_cache(options, key, folder, made);
+  return made;
 }
 
 }  // namespace

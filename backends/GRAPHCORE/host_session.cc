@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <set>
 #include <utility>
 
 namespace graphcore {
@@ -62,6 +63,30 @@ TrialInputs zeros(const Ort::Session& session, const Document& configs, std::int
   return inputs;
 }
 
+// An output that is a constant becomes the result of an operator: ONNX Runtime cannot hold a graph
+// without any.
+void add_operators_to_constant_outputs(ModelProto& model) {
+  auto& graph = *model.mutable_graph();
+  std::set<std::string> outputs;
+  for (const auto& output : graph.output()) outputs.insert(output.name());
+  for (auto& tensor : *graph.mutable_initializer()) {
+    if (outputs.count(tensor.name()) == 0) continue;
+    const std::string name = tensor.name();
+    const std::string constant = name + ".constant";
+    tensor.set_name(constant);
+    for (auto& node : *graph.mutable_node()) {
+      for (std::string& input : *node.mutable_input()) {
+        if (input == name) input = constant;
+      }
+    }
+    auto& node = *graph.add_node();
+    node.set_op_type("Identity");
+    node.set_name(constant);
+    node.add_input(constant);
+    node.add_output(name);
+  }
+}
+
 // Every result of a node becomes an output.
 ModelProto with_all_outputs(const ModelProto& model, std::vector<std::string>& names) {
   ModelProto copy = model;
@@ -79,7 +104,7 @@ ModelProto with_all_outputs(const ModelProto& model, std::vector<std::string>& n
 }
 
 void add_given_facts(const ModelProto& model, const TrialInputs& inputs,
-                     std::map<std::string, TensorFact>& facts) {
+                     TensorFacts& facts) {
   for (const auto& tensor : model.graph().initializer()) {
     facts[tensor.name()] = {tensor.data_type(), {tensor.dims().begin(), tensor.dims().end()}};
   }
@@ -118,17 +143,18 @@ onnx::ModelProto folded_model(const std::string& path, const std::string& scratc
   ModelProto model = read_onnx(scratch);
   std::error_code ignored;
   fs::remove(scratch, ignored);
+  add_operators_to_constant_outputs(model);
   return model;
 }
 
-std::map<std::string, TensorFact> tensor_facts(const ModelProto& model, const Document& configs,
+TensorFacts tensor_facts(const ModelProto& model, const Document& configs,
                                                std::int64_t batch) {
   const auto runtime = OnnxRuntime::open();
   std::vector<std::string> names;
   const std::string bytes = bytes_of(with_all_outputs(model, names));
   Ort::Session session = make_session(*runtime, bytes, nullptr, 1);
   const TrialInputs inputs = zeros(session, configs, batch);
-  std::map<std::string, TensorFact> facts;
+  TensorFacts facts;
   add_given_facts(model, inputs, facts);
   const auto input_names = pointers(inputs.names);
   const auto output_names = pointers(names);

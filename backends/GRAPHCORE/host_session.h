@@ -11,16 +11,11 @@
 #include "assay/backend.hpp"
 #include "ipu_operators.h"
 #include "onnx_model.h"
+#include "tensor_fact.h"
 
 namespace graphcore {
 
 using cpu::OnnxRuntime;
-
-// The type and the shape of a tensor in one run.
-struct TensorFact {
-  int type = 0;  // ONNX element type
-  std::vector<std::int64_t> shape;
-};
 
 // One run's inputs, zeros or samples, and their memory.
 struct TrialInputs {
@@ -35,9 +30,8 @@ onnx::ModelProto folded_model(const std::string& path, const std::string& scratc
 
 // Every tensor's type and shape in a run at `batch`, of zeros. Free dimensions besides the batch
 // are as the model info says, else 8.
-std::map<std::string, TensorFact> tensor_facts(const onnx::ModelProto& model,
-                                               const assay::backend::Document& configs,
-                                               std::int64_t batch);
+TensorFacts tensor_facts(const onnx::ModelProto& model, const assay::backend::Document& configs,
+                         std::int64_t batch);
 
 // A session over the bytes of a model; `operators` may be nullptr.
 Ort::Session make_session(OnnxRuntime& runtime, const std::string& bytes, IpuOperators* operators,

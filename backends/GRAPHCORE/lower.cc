@@ -9,7 +9,9 @@
 #include <utility>
 
 #include "assay/backend.hpp"
-#include "half.h"
+#include "device_state.h"
+#include "products.h"
+#include "round.h"
 
 namespace graphcore {
 namespace {
@@ -44,9 +46,8 @@ std::string label(const NodeProto& node) {
 
 class Lowering {
  public:
-  Lowering(const ModelProto& model, const std::map<std::string, int>& types,
-           const Options& options)
-      : options_(options), types_(types) {
+  Lowering(const ModelProto& model, const TensorFacts& facts, const Options& options)
+      : options_(options), facts_(facts), products_(facts) {
     lowered_.model = model;
     lowered_.model.clear_metadata_props();
     lowered_.model.clear_doc_string();
@@ -71,8 +72,8 @@ class Lowering {
 
  private:
   int type_of(const std::string& tensor) const {
-    const auto found = types_.find(tensor);
-    return found != types_.end() ? found->second : 0;
+    const auto found = facts_.find(tensor);
+    return found != facts_.end() ? found->second.type : 0;
   }
 
   bool stays_fp32(const NodeProto& node) const {
@@ -189,6 +190,10 @@ class Lowering {
   }
 
   void lower_node(const NodeProto& source, NodeProto changed, GraphProto& graph) {
+    if (const auto product = products_.as_product(source)) {
+      lower_product(source, *product, graph);
+      return;
+    }
     const bool stays = stays_fp32(source);
     const bool moves = contains(kMoves, source.op_type());
     std::vector<std::pair<std::string, std::string>> rounded;  // from, to
@@ -209,6 +214,36 @@ class Lowering {
     }
     *graph.add_node() = std::move(changed);
     for (const auto& [from, to] : rounded) add_rounding(graph, source.op_type(), from, to, to);
+  }
+
+  // Products and convolutions are the chip's own: they round their results themselves.
+  void lower_product(const NodeProto& source, NodeProto product, GraphProto& graph) {
+    for (int i = 0; i < product.input_size(); ++i) {
+      const std::string name = product.input(i);
+      product.set_input(i, now(name));
+      if (!name.empty() && i < 2) round_operand(name, i, product, graph);
+      half_consumers_.insert(name);
+    }
+    if (options_.rounds_randomly()) {
+      while (product.input_size() < 3) product.add_input("");
+      product.add_input(kSeedInput);
+    }
+    add_site(product, source.op_type(), source.output(0));
+    lowered_.types[source.output(0)] =
+        options_.half() ? TensorProto::FLOAT16 : TensorProto::FLOAT;
+    *graph.add_node() = std::move(product);
+  }
+
+  // What an operator left in fp32 is rounded before the multiplier, which takes fp16 alone.
+  void round_operand(const std::string& name, int index, NodeProto& product, GraphProto& graph) {
+    const auto found = lowered_.types.find(name);
+    if (!options_.half() || found == lowered_.types.end() || found->second != TensorProto::FLOAT) {
+      return;
+    }
+    const std::string rounded = product.output(0) + ".operand" + std::to_string(index);
+    add_rounding(graph, product.op_type(), now(name), rounded, rounded);
+    lowered_.types[rounded] = TensorProto::FLOAT16;
+    product.set_input(index, rounded);
   }
 
   bool has_float(const NodeProto& node) const {
@@ -245,16 +280,15 @@ class Lowering {
                            half_consumers_.count(tensor.name()) == 0;
     const bool half = options_.half() && !only_fp32;
     if (half) {
-      std::uint64_t saturated_count = 0;
-      for (float& value : values) {
-        bool saturated = false;
-        value = half_value(half_bits(value, saturated));
-        saturated_count += saturated ? 1 : 0;
-      }
+      arith::Counters counters;
+      // Weights are rounded once, before the chip has them: to nearest always.
+      arith::round_values(values.data(), values.data(), values.size(), weight_arithmetic(options_),
+                          0, counters);
+      const std::uint64_t saturated_count = counters.overflows;
       if (saturated_count > 0) {
         lowered_.saturated_weights += saturated_count;
         lowered_.notes.push_back("constant \"" + tensor.name() + "\": " +
-                                 std::to_string(saturated_count) + " values saturated at 65504");
+                                 std::to_string(saturated_count) + " values do not fit into fp16");
       }
     }
     lowered_.types[tensor.name()] = half ? TensorProto::FLOAT16 : TensorProto::FLOAT;
@@ -331,7 +365,8 @@ class Lowering {
   }
 
   const Options& options_;
-  const std::map<std::string, int>& types_;
+  const TensorFacts& facts_;
+  Products products_;
   Lowered lowered_;
   std::map<std::string, std::string> renamed_;
   std::set<std::string> fp32_consumers_;  // tensors that operators which stay fp32 read
@@ -363,9 +398,8 @@ void check_lowerable(const ModelProto& model) {
   }
 }
 
-Lowered lower(const ModelProto& model, const std::map<std::string, int>& types,
-              const Options& options) {
-  return Lowering(model, types, options).run();
+Lowered lower(const ModelProto& model, const TensorFacts& facts, const Options& options) {
+  return Lowering(model, facts, options).run();
 }
 
 }  // namespace graphcore

@@ -9,11 +9,14 @@
 
 #include "onnx_model.h"
 #include "options.h"
+#include "tensor_fact.h"
 
 namespace graphcore {
 
 inline constexpr const char* kDomain = "assay.ipu";  // of the operators of ipu_operators.h
 inline constexpr const char* kRoundOperator = "RoundHalf";
+inline constexpr const char* kMatMulOperator = "IpuMatMul";
+inline constexpr const char* kConvOperator = "IpuConv2d";
 inline constexpr const char* kSeedInput = "assay.ipu.seed";
 
 // How a tensor crosses between the host and the device.
@@ -46,9 +49,8 @@ struct Lowered {
 // BFLOAT16, or with operators outside ONNX.
 void check_lowerable(const onnx::ModelProto& model);
 
-// `model` is folded; `types` are the ONNX types of its tensors. Throws ASSAY_OUT_OF_RANGE for an
+// `model` is folded; `facts` are of its tensors in some run. Throws ASSAY_OUT_OF_RANGE for an
 // int64 constant that int32 cannot hold, naming the tensor and the value.
-Lowered lower(const onnx::ModelProto& model, const std::map<std::string, int>& types,
-              const Options& options);
+Lowered lower(const onnx::ModelProto& model, const TensorFacts& facts, const Options& options);
 
 }  // namespace graphcore

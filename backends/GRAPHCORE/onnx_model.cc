@@ -11,7 +11,7 @@
 #include <fstream>
 
 #include "assay/backend.hpp"
-#include "half.h"
+#include "round.h"
 
 namespace graphcore {
 namespace {
@@ -45,6 +45,12 @@ const Type* find_type(int onnx_type) {
   const auto* const found = std::find_if(kTypes.begin(), kTypes.end(),
                                          [&](const Type& row) { return row.type == onnx_type; });
   return found == kTypes.end() ? nullptr : found;
+}
+
+float half_value(std::uint16_t bits) {
+  float value = 0;
+  arith::half_to_float(&bits, &value, 1);
+  return value;
 }
 
 [[noreturn]] void wrong_length(const TensorProto& tensor, std::size_t found) {

@@ -15,11 +15,11 @@
 #include <string>
 #include <vector>
 
-#include "arith/conv2d.h"
-#include "arith/matmul.h"
-#include "arith/round.h"
-#include "arith/scalar.h"
+#include "conv2d.h"
+#include "matmul.h"
 #include "operator_session.h"
+#include "round.h"
+#include "scalar.h"
 
 namespace assay::bench {
 namespace {

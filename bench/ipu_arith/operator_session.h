@@ -5,7 +5,7 @@
 #include <memory>
 #include <vector>
 
-#include "arith/arithmetic.h"
+#include "arithmetic.h"
 
 namespace assay::bench {
 

@@ -7,10 +7,10 @@
 #include <numeric>
 #include <thread>
 
-#include "arith/arith_test_support.h"
-#include "arith/conv2d.h"
-#include "arith/matmul.h"
-#include "arith/scalar.h"
+#include "arith_test_support.h"
+#include "conv2d.h"
+#include "matmul.h"
+#include "scalar.h"
 
 namespace graphcore::arith {
 namespace {

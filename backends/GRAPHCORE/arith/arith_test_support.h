@@ -8,9 +8,9 @@
 #include <string>
 #include <vector>
 
-#include "arith/arithmetic.h"
-#include "arith/level.h"
-#include "arith/round.h"
+#include "arithmetic.h"
+#include "level.h"
+#include "round.h"
 
 namespace graphcore::arith {
 

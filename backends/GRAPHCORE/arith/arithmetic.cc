@@ -1,4 +1,4 @@
-#include "arith/arithmetic.h"
+#include "arithmetic.h"
 
 namespace graphcore::arith {
 

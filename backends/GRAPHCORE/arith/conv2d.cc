@@ -1,11 +1,11 @@
-#include "arith/conv2d.h"
+#include "conv2d.h"
 
 #include <algorithm>
 #include <memory>
 
-#include "arith/panel.h"
-#include "arith/patches.h"
-#include "arith/planes.h"
+#include "panel.h"
+#include "patches.h"
+#include "planes.h"
 
 namespace graphcore::arith {
 namespace {

@@ -1,6 +1,6 @@
 #include <immintrin.h>
 
-#include "arith/kernels.h"
+#include "kernels.h"
 
 namespace graphcore::arith {
 namespace {
@@ -14,7 +14,7 @@ constexpr std::size_t kRows = 6;
 #define ARITH_FROM_HALF(halves) _mm256_cvtph_ps(halves)
 #define ARITH_FUSED(a, b, sum) _mm256_fmadd_ps(a, b, sum)
 
-#include "arith/kernel.inc"
+#include "kernel.inc"
 
 namespace graphcore::arith {
 const Kernels& avx2_kernels() { return kKernels; }

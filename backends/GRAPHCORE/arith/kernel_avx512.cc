@@ -1,6 +1,6 @@
 #include <immintrin.h>
 
-#include "arith/kernels.h"
+#include "kernels.h"
 
 namespace graphcore::arith {
 namespace {
@@ -15,7 +15,7 @@ constexpr std::size_t kRows = 6;
 #define ARITH_FROM_HALF(halves) _mm512_maskz_cvtph_ps(0xFFFF, halves)
 #define ARITH_FUSED(a, b, sum) _mm512_fmadd_ps(a, b, sum)
 
-#include "arith/kernel.inc"
+#include "kernel.inc"
 
 namespace graphcore::arith {
 const Kernels& avx512_kernels() { return kKernels; }

@@ -1,6 +1,6 @@
 #include <immintrin.h>
 
-#include "arith/kernels.h"
+#include "kernels.h"
 
 namespace graphcore::arith {
 namespace {
@@ -13,7 +13,7 @@ constexpr std::size_t kRows = 4;
 #define ARITH_TO_HALF(values) _mm256_cvtps_ph(values, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC)
 #define ARITH_FROM_HALF(halves) _mm256_cvtph_ps(halves)
 
-#include "arith/kernel.inc"
+#include "kernel.inc"
 
 namespace graphcore::arith {
 const Kernels& f16c_kernels() { return kKernels; }

@@ -1,4 +1,4 @@
-#include "arith/kernels.h"
+#include "kernels.h"
 
 namespace graphcore::arith {
 namespace {
@@ -8,7 +8,7 @@ constexpr std::size_t kRows = 4;
 }  // namespace
 }  // namespace graphcore::arith
 
-#include "arith/kernel.inc"
+#include "kernel.inc"
 
 namespace graphcore::arith {
 const Kernels& plain_kernels() { return kKernels; }

@@ -5,9 +5,9 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "arith/arithmetic.h"
-#include "arith/draws.h"
-#include "arith/level.h"
+#include "arithmetic.h"
+#include "draws.h"
+#include "level.h"
 
 namespace graphcore::arith {
 

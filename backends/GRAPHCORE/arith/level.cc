@@ -1,10 +1,10 @@
-#include "arith/level.h"
+#include "level.h"
 
 #if defined(__x86_64__)
 #include <cpuid.h>
 #endif
 
-#include "arith/kernels.h"
+#include "kernels.h"
 
 namespace graphcore::arith {
 namespace {

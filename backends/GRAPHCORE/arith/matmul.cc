@@ -1,8 +1,8 @@
-#include "arith/matmul.h"
+#include "matmul.h"
 
 #include <algorithm>
 
-#include "arith/panel.h"
+#include "panel.h"
 
 namespace graphcore::arith {
 namespace {

@@ -8,8 +8,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "arith/arithmetic.h"
-#include "arith/level.h"
+#include "arithmetic.h"
+#include "level.h"
 
 namespace graphcore::arith {
 

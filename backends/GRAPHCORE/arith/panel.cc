@@ -1,4 +1,4 @@
-#include "arith/panel.h"
+#include "panel.h"
 
 #include <algorithm>
 #include <numeric>

@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "arith/kernels.h"
+#include "kernels.h"
 
 namespace graphcore::arith {
 

@@ -1,4 +1,4 @@
-#include "arith/patches.h"
+#include "patches.h"
 
 #include <algorithm>
 

@@ -3,7 +3,7 @@
 // The inputs under a convolution's kernel, as the rows of a matrix b: row (channel, ky, kx), in the
 // order of the weights, and a column for each output pixel.
 
-#include "arith/arithmetic.h"
+#include "arithmetic.h"
 
 namespace graphcore::arith {
 

@@ -1,4 +1,4 @@
-#include "arith/planes.h"
+#include "planes.h"
 
 #include <algorithm>
 

@@ -6,8 +6,8 @@
 #include <cstddef>
 #include <vector>
 
-#include "arith/arithmetic.h"
-#include "arith/panel.h"
+#include "arithmetic.h"
+#include "panel.h"
 
 namespace graphcore::arith {
 

@@ -1,6 +1,6 @@
-#include "arith/round.h"
+#include "round.h"
 
-#include "arith/kernels.h"
+#include "kernels.h"
 
 namespace graphcore::arith {
 

@@ -5,8 +5,8 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "arith/arithmetic.h"
-#include "arith/level.h"
+#include "arithmetic.h"
+#include "level.h"
 
 namespace graphcore::arith {
 

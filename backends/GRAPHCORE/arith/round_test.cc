@@ -5,9 +5,9 @@
 #include <cmath>
 #include <limits>
 
-#include "arith/arith_test_support.h"
-#include "arith/draws.h"
-#include "arith/scalar.h"
+#include "arith_test_support.h"
+#include "draws.h"
+#include "scalar.h"
 
 namespace graphcore::arith {
 namespace {

@@ -1,10 +1,10 @@
-#include "arith/scalar.h"
+#include "scalar.h"
 
 #include <algorithm>
 #include <cmath>
 #include <limits>
 
-#include "arith/draws.h"
+#include "draws.h"
 
 namespace graphcore::arith {
 namespace {

@@ -7,7 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "arith/arithmetic.h"
+#include "arithmetic.h"
 
 namespace graphcore::arith {
 
