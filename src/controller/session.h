@@ -50,7 +50,8 @@ struct CompiledModel {
 
 // A model that a worker has loaded.
 struct LoadedModel {
-  std::int64_t batch_size = 1;  // loaded; may differ from the one asked for
+  std::int64_t batch_size = 1;        // loaded; may differ from
+  std::int64_t asked_batch_size = 1;  // the one asked for
   std::int64_t load_ns = 0;
   bool any_number_of_calls = false;
   bool qs_mode_supported = false;
