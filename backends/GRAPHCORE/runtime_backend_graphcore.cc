@@ -2,8 +2,11 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <cstring>
+#include <string>
 #include <thread>
 
+#include "assay/extensions.h"
 #include "chip_compile.h"
 #include "sdk/location.h"
 
@@ -72,17 +75,33 @@ void RuntimeBackendGRAPHCORE::predict(const assay::backend::Inputs& inputs,
   }
 }
 
-void RuntimeBackendGRAPHCORE::say_overflows() {
-  if (model_ == nullptr) return;
+std::string RuntimeBackendGRAPHCORE::overflow_text() const {
+  if (model_ == nullptr) return "";
   const OverflowCount count = model_->overflows();
-  if (count.values == 0) return;
-  log(ASSAY_LOG_WARNING, std::to_string(count.values) +
-                             " values overflowed fp16, first at operator " + count.first_op +
-                             ", tensor \"" + count.first_tensor + "\"");
+  if (count.values == 0) return "";
+  return std::to_string(count.values) + " values overflowed fp16 and became " +
+         (model_->options().nanoo ? "NaN" : "65504 or -65504") + ", first at operator " +
+         count.first_op + ", tensor \"" + count.first_tensor + "\"";
+}
+
+// What the report says of the calls so far.
+std::int32_t RuntimeBackendGRAPHCORE::collect(assay_runtime* runtime, const assay_text_sink* facts,
+                                              assay_error* /*error*/) {
+  const auto& self = assay::backend::runtime_of<RuntimeBackendGRAPHCORE>(runtime);
+  const std::string overflowed = self.overflow_text();
+  const std::string notes = overflowed.empty() ? "" : assay::backend::json_quoted(overflowed);
+  const std::string text = "{\"notes\": [" + notes + "]}";
+  facts->write(facts->context, text.data(), text.size());
+  return ASSAY_OK;
+}
+
+const void* RuntimeBackendGRAPHCORE::get_extension(const char* name) {
+  static constexpr assay_facts kFacts = {sizeof(assay_facts), 0, &collect};
+  return std::strcmp(name, ASSAY_EXTENSION_FACTS) == 0 ? &kFacts : nullptr;
 }
 
 void RuntimeBackendGRAPHCORE::close() {
-  say_overflows();
+  if (const std::string text = overflow_text(); !text.empty()) log(ASSAY_LOG_WARNING, text);
   if (chip_) chip_->close();
   chip_.reset();
   model_.reset();

@@ -31,9 +31,13 @@ class RuntimeBackendGRAPHCORE : public assay::backend::RuntimeBackend {
   void recover() override {}
 
   static assay::backend::ProbeResult probe();
+  static const void* get_extension(const char* name);
 
  private:
-  void say_overflows();
+  // One sentence of what overflowed since load; "" when nothing did.
+  std::string overflow_text() const;
+  static std::int32_t collect(assay_runtime* runtime, const assay_text_sink* facts,
+                              assay_error* error);
 
   std::unique_ptr<cpu::LogScope> log_scope_;
   // One of the two, after load.

@@ -70,6 +70,7 @@ Result<PassResult> Pass::run() {
   const Result<std::size_t> room =
       grow_output_room(guess, [this](std::size_t bytes) { return attempt(bytes); });
   RETURN_IF_ERROR(room.status());
+  ASSIGN_OR_RETURN(result_.notes, session_->notes());
   if (loaded_.in_segments) {
     ASSIGN_OR_RETURN(result_.segments, session_->segments_used());
   }

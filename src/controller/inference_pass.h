@@ -32,6 +32,7 @@ struct PassResult {
   std::int64_t backend_ns = 0;       // inside the backend
   std::uint64_t output_bytes_per_batch = 0;
   std::string conversions;           // JSON text
+  std::vector<std::string> notes;    // what the backend says of these calls
   std::vector<SegmentUse> segments;  // none: the model was run whole
 };
 

@@ -51,6 +51,7 @@ Json pass_journal_json(const PassResult& pass) {
               {"backend_ns", pass.backend_ns},
               {"output_bytes_per_batch", pass.output_bytes_per_batch},
               {"conversions", pass.conversions},
+              {"notes", pass.notes},
               {"segments", to_json(pass.segments)}};
 }
 
@@ -65,6 +66,7 @@ Result<PassResult> pass_from_journal(const Json& entry) {
   ASSIGN_OR_RETURN(pass.output_bytes_per_batch, members.count("output_bytes_per_batch"));
   ASSIGN_OR_RETURN(pass.conversions, members.text("conversions"));
   ASSIGN_OR_RETURN(pass.segments, segment_uses(entry));
+  ASSIGN_OR_RETURN(pass.notes, members.texts("notes"));
   if (pass.loaded_batch_size < 1) return data_loss("journal entry of accuracy: no batch size");
   return pass;
 }

@@ -160,6 +160,14 @@ Result<std::vector<SegmentUse>> Session::segments_used() {
   return segment_uses(answer);
 }
 
+Result<std::vector<std::string>> Session::notes() {
+  ASSIGN_OR_RETURN(const Json answer, call("facts", Json::object(), kShareTimeout));
+  const TypedObject members(answer, "the worker's answer to facts");
+  ASSIGN_OR_RETURN(const TypedObject facts, members.object("facts"));
+  if (!facts.has("notes")) return std::vector<std::string>();
+  return facts.texts("notes");
+}
+
 Status Session::share_arena(worker::ArenaLayout layout) {
   ASSIGN_OR_RETURN(const std::size_t bytes, worker::arena_bytes(layout));
   ASSIGN_OR_RETURN(worker::SharedMemory memory, worker::SharedMemory::create(bytes));

@@ -53,7 +53,8 @@ struct CompiledModel {
 
 // A model that a worker has loaded.
 struct LoadedModel {
-  std::int64_t batch_size = 1;  // loaded; may differ from the one asked for
+  std::int64_t batch_size = 1;        // loaded; may differ from
+  std::int64_t asked_batch_size = 1;  // the one asked for
   std::int64_t load_ns = 0;
   bool any_number_of_calls = false;
   bool qs_mode_supported = false;
@@ -92,6 +93,9 @@ class Session {
   // What the segments of the loaded model did since it was loaded; none of a model that is run
   // whole.
   Result<std::vector<SegmentUse>> segments_used();
+
+  // What the backend says of its work so far by assay.facts/1, sentences; none when it says nothing.
+  Result<std::vector<std::string>> notes();
 
   // Makes an arena of this layout and gives it to the worker; the old one goes.
   Status share_arena(worker::ArenaLayout layout);

@@ -69,14 +69,14 @@ Result<check::CallDifferences> StabilityMatrix::in_new_process(const std::string
                                                                const Environment& environment) {
   LoadedModel loaded;
   ASSIGN_OR_RETURN(Session session,
-                   runner_.open_new(name, model, batches.batch_size, environment, loaded));
+                   runner_.open_new(name, model, batches.asked_batch_size, environment, loaded));
   return exercise_and_close(session, batches, call);
 }
 
 Result<check::CallDifferences> StabilityMatrix::on_new_handle(const std::string& name,
                                                               const ExerciseCall& call) {
   LoadedModel loaded;
-  ASSIGN_OR_RETURN(Session session, runner_.open(name, request_->model, base_.batch_size, loaded));
+  ASSIGN_OR_RETURN(Session session, runner_.open(name, request_->model, base_.asked_batch_size, loaded));
   return exercise_and_close(session, base_, call);
 }
 
@@ -109,11 +109,11 @@ Status StabilityMatrix::handles() {
   AxisCounts& counts = evidence_.of(StabilityAxis::kHandle);
   LoadedModel loaded;
   ASSIGN_OR_RETURN(Session session,
-                   runner_.open("handle", request_->model, base_.batch_size, loaded));
+                   runner_.open("handle", request_->model, base_.asked_batch_size, loaded));
   const std::uint64_t calls = base_.samples.size();
   for (std::uint64_t i = 0; i < wanted(StabilityAxis::kHandle); ++i) {
     if (runner_.stopped() || out_of_time()) break;
-    RETURN_IF_ERROR(runner_.reload(session, request_->model, base_.batch_size));
+    RETURN_IF_ERROR(runner_.reload(session, request_->model, base_.asked_batch_size));
     // In the order of the first handle, and in others: an answer may depend on the calls before.
     ExerciseCall call{.calls = calls, .seed = request_->seed + 1 + i};
     if (i % 2 == 0) call.order = in_order(base_);
@@ -200,7 +200,7 @@ Status StabilityMatrix::rearranged(StabilityAxis axis, const Arrangement& sample
   AxisCounts& counts = evidence_.of(axis);
   LoadedModel loaded;
   ASSIGN_OR_RETURN(Session session, runner_.open(std::string(workload::name_of(axis)),
-                                                 request_->model, wide_->batch_size, loaded));
+                                                 request_->model, wide_->asked_batch_size, loaded));
   ASSIGN_OR_RETURN(KnownBatches batches, runner_.decode(loaded, samples));
   RETURN_IF_ERROR(assemble_expected(*wide_, batches));
   ASSIGN_OR_RETURN(counts.calls, runner_.exercise(session, batches,
@@ -249,7 +249,7 @@ Status StabilityMatrix::neighbours() {
 Status StabilityMatrix::batch_sizes() {
   AxisCounts& counts = evidence_.of(StabilityAxis::kBatchSize);
   std::set<std::int64_t> others(request_->batch_sizes.begin(), request_->batch_sizes.end());
-  others.erase(base_.batch_size);
+  others.erase(base_.asked_batch_size);
   if (others.empty()) {
     return not_tested(StabilityAxis::kBatchSize, "one batch size is evaluated");
   }
@@ -298,7 +298,7 @@ Status StabilityMatrix::after_load() {
   AxisCounts& counts = evidence_.of(StabilityAxis::kAfterLoad);
   LoadedModel loaded;
   ASSIGN_OR_RETURN(Session session,
-                   runner_.open("after-load", request_->model, base_.batch_size, loaded));
+                   runner_.open("after-load", request_->model, base_.asked_batch_size, loaded));
   const ExerciseCall load{.calls = UINT64_MAX / 2,
                           .callers = many_callers_ ? kCallers : 1,
                           .seed = request_->seed,

@@ -102,6 +102,7 @@ Result<KnownBatches> decode_batches(const dataset::Dataset& dataset,
                                     Arrangement samples) {
   KnownBatches batches;
   batches.batch_size = loaded.batch_size;
+  batches.asked_batch_size = loaded.asked_batch_size;
   batches.samples = std::move(samples);
   batches.inputs = std::move(inputs);
   batches.outputs = loaded.outputs;

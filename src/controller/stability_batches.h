@@ -21,7 +21,8 @@ using Arrangement = std::vector<std::vector<std::size_t>>;
 // Inputs and, once recorded or assembled, the outputs that they must give; a copy of what an arena
 // holds, so that any worker can be handed the same.
 struct KnownBatches {
-  std::int64_t batch_size = 1;
+  std::int64_t batch_size = 1;        // that is loaded
+  std::int64_t asked_batch_size = 1;  // by which it is loaded again
   Arrangement samples;
   std::vector<TensorSpec> inputs;   // concrete
   std::vector<TensorSpec> outputs;  // as the loaded model declares them

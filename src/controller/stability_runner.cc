@@ -50,6 +50,7 @@ Result<Session> StabilityRunner::start(const SessionSettings& settings,
     return done.status();
   }
   loaded = *done;
+  loaded.asked_batch_size = at.batch_size;
   return session;
 }
 
@@ -109,7 +110,7 @@ Result<std::vector<std::uint32_t>> StabilityRunner::replay(const std::string& na
                                                            const Environment& environment) {
   LoadedModel loaded;
   ASSIGN_OR_RETURN(Session session,
-                   open_new(name, request_->model, batches.batch_size, environment, loaded));
+                   open_new(name, request_->model, batches.asked_batch_size, environment, loaded));
   const std::uint64_t calls = order.size();
   ASSIGN_OR_RETURN(const check::CallDifferences seen,
                    exercise(session, batches, {.calls = calls, .order = std::move(order)}));
