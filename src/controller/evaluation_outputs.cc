@@ -127,7 +127,10 @@ PhaseRecord EvaluationRun::run_pass() {
   const std::string key =
       step_key({compiled_->artifact_hash, setup_.data->fingerprint(),
                 std::to_string(setup_.samples), std::to_string(pass_batch_size())});
+  // A worker that the run shares is asked when the run ends.
+  const bool is_shared = setup_.manifest.worker_policy == host::WorkerPolicy::kPerRun;
   if (resume_pass(key)) {
+    if (!is_shared) add_backend_notes(pass_->notes);
     PhaseRecord record;
     record.name = "accuracy";
     record.cached = true;
@@ -147,6 +150,7 @@ PhaseRecord EvaluationRun::run_pass() {
         return ok_status();
       });
   if (pass_ && record.end.ok()) note_in_journal("accuracy", key, pass_journal_json(*pass_));
+  if (pass_ && !is_shared) add_backend_notes(pass_->notes);
   return record;
 }
 

@@ -35,8 +35,11 @@ void EvaluationRun::take_facts() {
   if (!facts) return;
   const Result<std::vector<std::string>> notes =
       TypedObject(facts->get(), "the backend's facts").texts("notes");
-  if (!notes.ok()) return;
-  for (const std::string& note : *notes) {
+  if (notes.ok()) add_backend_notes(*notes);
+}
+
+void EvaluationRun::add_backend_notes(const std::vector<std::string>& notes) {
+  for (const std::string& note : notes) {
     if (std::ranges::find(backend_notes_, note) != backend_notes_.end()) continue;
     backend_notes_.push_back(note);
     notes_.push_back("The backend's host: " + note);

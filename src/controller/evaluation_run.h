@@ -87,6 +87,7 @@ class EvaluationRun {
   Status prepare_python();
   void close_worker();
   void take_facts();
+  void add_backend_notes(const std::vector<std::string>& notes);
   void run_vendor_claim();
   Status claim_of(Session& session, std::int64_t batch_size);
   Json python_provenance() const;

@@ -94,7 +94,8 @@ class Session {
   // whole.
   Result<std::vector<SegmentUse>> segments_used();
 
-  // What the backend says of its work so far by assay.facts/1, sentences; none when it says nothing.
+  // What the backend says of its work so far by assay.facts/1, sentences; none when it says
+  // nothing.
   Result<std::vector<std::string>> notes();
 
   // Makes an arena of this layout and gives it to the worker; the old one goes.

@@ -76,7 +76,8 @@ Result<check::CallDifferences> StabilityMatrix::in_new_process(const std::string
 Result<check::CallDifferences> StabilityMatrix::on_new_handle(const std::string& name,
                                                               const ExerciseCall& call) {
   LoadedModel loaded;
-  ASSIGN_OR_RETURN(Session session, runner_.open(name, request_->model, base_.asked_batch_size, loaded));
+  ASSIGN_OR_RETURN(Session session,
+                   runner_.open(name, request_->model, base_.asked_batch_size, loaded));
   return exercise_and_close(session, base_, call);
 }
 
