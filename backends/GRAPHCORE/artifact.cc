@@ -49,10 +49,11 @@ Part parse_part(const Json& json) {
   const PartType* const type = find_type(part.type);
   if (type == nullptr) refuse_index("part type \"" + part.type + "\" is not known");
   if (part.file != type->file) {
-    refuse_index("part \"" + part.type + "\": found file \"" + part.file + "\", accepted: " +
-                 type->file);
+    refuse_index("part \"" + part.type + "\": found file \"" + part.file +
+                 "\", accepted: " + type->file);
   }
-  if (part.sha256.size() != 64) refuse_index("part \"" + part.type + "\": sha256 has not 64 digits");
+  if (part.sha256.size() != 64)
+    refuse_index("part \"" + part.type + "\": sha256 has not 64 digits");
   return part;
 }
 
@@ -72,7 +73,8 @@ Index parse_members(const Json& json) {
     }
   }
   for (const PartType& row : kPartTypes) {
-    if (seen.count(row.type) == 0) refuse_index("part \"" + std::string(row.type) + "\" is missing");
+    if (seen.count(row.type) == 0)
+      refuse_index("part \"" + std::string(row.type) + "\" is missing");
   }
   return index;
 }

@@ -58,8 +58,8 @@ std::string stored_bytes(const TensorProto& tensor, int device_type) {
 void restore(TensorProto& tensor, int stored_type, const std::string& bytes) {
   const auto count = static_cast<std::size_t>(element_count(tensor));
   if (bytes.size() != count * static_cast<std::size_t>(type_bytes(stored_type))) {
-    throw Error(ASSAY_DATA_LOSS, "weight \"" + tensor.name() + "\": " +
-                                     std::to_string(bytes.size()) + " bytes for " +
+    throw Error(ASSAY_DATA_LOSS, "weight \"" + tensor.name() +
+                                     "\": " + std::to_string(bytes.size()) + " bytes for " +
                                      std::to_string(count) + " elements");
   }
   std::string held;
@@ -170,12 +170,13 @@ std::map<std::string, std::string> parts_of(const Lowered& lowered, const Option
   for (TensorProto& tensor : *graph.mutable_graph()->mutable_initializer()) {
     const int type = lowered.types.at(tensor.name());
     const std::string bytes = stored_bytes(tensor, type);
-    index.push_back({{"name", tensor.name()},
-                     {"dtype", type_name(type)},
-                     {"type", type},
-                     {"dims", std::vector<std::int64_t>(tensor.dims().begin(), tensor.dims().end())},
-                     {"offset", weights.size()},
-                     {"size_bytes", bytes.size()}});
+    index.push_back(
+        {{"name", tensor.name()},
+         {"dtype", type_name(type)},
+         {"type", type},
+         {"dims", std::vector<std::int64_t>(tensor.dims().begin(), tensor.dims().end())},
+         {"offset", weights.size()},
+         {"size_bytes", bytes.size()}});
     weights += bytes;
     TensorProto bare;
     bare.set_name(tensor.name());
@@ -215,8 +216,8 @@ Artifact artifact_of(const std::map<std::string, std::string>& parts) {
     fill_weights(artifact.model, Json::parse(parts.at("weight_index")), parts.at("weights"));
     return artifact;
   } catch (const nlohmann::json::exception& e) {
-    throw Error(ASSAY_DATA_LOSS, std::string("the artifact was not written by this backend: ") +
-                                     e.what());
+    throw Error(ASSAY_DATA_LOSS,
+                std::string("the artifact was not written by this backend: ") + e.what());
   }
 }
 

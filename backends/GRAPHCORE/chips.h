@@ -11,7 +11,7 @@ struct Chip {
   const char* name;   // as the option ipu_version has it
   const char* title;  // "Mk2 GC200"
   std::int64_t tiles;
-  std::int64_t tile_bytes;      // SRAM of one tile
+  std::int64_t tile_bytes;  // SRAM of one tile
   double clock_hz;
   std::int64_t fp16_macs;       // per tile and cycle
   std::int64_t fp32_macs;       // per tile and cycle

@@ -10,6 +10,7 @@
 #include "artifact.h"
 #include "cache.h"
 #include "host_session.h"
+#include "loaded_model.h"
 #include "lower.h"
 #include "plan.h"
 #include "plan_json.h"
@@ -19,6 +20,7 @@ namespace {
 
 namespace fs = std::filesystem;
 using assay::backend::CompileJob;
+using assay::backend::DataLoader;
 using assay::backend::Document;
 using assay::backend::Error;
 using Json = nlohmann::ordered_json;
@@ -76,37 +78,38 @@ Json optimizations_json(const Options& options) {
 }
 
 std::string result_of(const Document& configs, const Options& options, const Lowered& lowered,
-                      const std::vector<Plan>& plans) {
+                      const std::vector<Plan>& plans, Json overflows) {
   Json input_type = Json::array();
   for (const Anchor& anchor : lowered.anchors) {
     if (anchor.is_input) input_type.push_back(type_name(anchor.host_type));
   }
   const std::int64_t fixed = fixed_batch(configs, lowered.anchors);
-  Json result = {{"model", configs.text("model_info.model", configs.text("model_info.name", ""))},
-                 {"framework", configs.text("model_info.framework", "Onnx")},
-                 {"compile_precision", options.half() ? "FP16" : "FP32"},
-                 {"optimizations", optimizations_json(options)},
-                 {"instance_count", 1},
-                 {"device_count", 1},
-                 {"input_type", std::move(input_type)},
-                 {"max_batch_size", nullptr},
-                 {"compile_status", "success"},
-                 {"sg_percent", 100},
-                 {"simulated", true},
-                 {"segments",
-                  {{{"sg_idx", 0},
-                    {"is_fallback", false},
-                    {"input_tensor_map", tensor_map(lowered.anchors, true)},
-                    {"output_tensor_map", tensor_map(lowered.anchors, false)},
-                    {"compiled_model",
-                     {{{"compiled_bs", fixed > 0 ? fixed : 1},
-                       {"compiled_obj", "artifact.json"}}}}}}}};
+  Json result = {
+      {"model", configs.text("model_info.model", configs.text("model_info.name", ""))},
+      {"framework", configs.text("model_info.framework", "Onnx")},
+      {"compile_precision", options.half() ? "FP16" : "FP32"},
+      {"optimizations", optimizations_json(options)},
+      {"instance_count", 1},
+      {"device_count", 1},
+      {"input_type", std::move(input_type)},
+      {"max_batch_size", nullptr},
+      {"compile_status", "success"},
+      {"sg_percent", 100},
+      {"simulated", true},
+      {"segments",
+       {{{"sg_idx", 0},
+         {"is_fallback", false},
+         {"input_tensor_map", tensor_map(lowered.anchors, true)},
+         {"output_tensor_map", tensor_map(lowered.anchors, false)},
+         {"compiled_model",
+          {{{"compiled_bs", fixed > 0 ? fixed : 1}, {"compiled_obj", "artifact.json"}}}}}}}};
   if (fixed > 0) {
     result["max_batch_size"] = fixed;
   } else if (configs.has("model_info.max_batch_size")) {
     result["max_batch_size"] = configs.integer("model_info.max_batch_size");
   }
   result["modelled"] = modelled_json(plans, options);
+  result["modelled"]["overflows"] = std::move(overflows);
   result["modelled"]["saturated_weights"] = lowered.saturated_weights;
   Json adaptations = Json::array();
   for (const Anchor& anchor : lowered.anchors) {
@@ -140,8 +143,8 @@ void find_batched(std::vector<Anchor>& anchors, const TensorFacts& one, const Te
     const auto large = two.find(anchor.name);
     if (anchor.is_input || small == one.end() || large == two.end()) continue;
     const auto& shape = small->second.shape;
-    anchor.batched = !shape.empty() && !large->second.shape.empty() &&
-                     shape[0] != large->second.shape[0];
+    anchor.batched =
+        !shape.empty() && !large->second.shape.empty() && shape[0] != large->second.shape[0];
   }
 }
 
@@ -160,7 +163,27 @@ std::vector<Plan> plans_of(const Document& configs, const onnx::ModelProto& mode
   return plans;
 }
 
-std::string compile(const Document& configs, const CompileJob& job, const Options& options) {
+// Loads what was compiled, which checks the whole graph, and runs the first samples: where do
+// values overflow fp16? Data that the model does not take is no reason to refuse the model.
+Json try_model(const Document& configs, DataLoader& data, Artifact artifact, std::int64_t batch) {
+  LoadedModel model(std::move(artifact), configs, batch, 1);
+  const auto samples = static_cast<std::uint64_t>(model.samples());
+  if (data.size() < samples) return {{"samples", 0}, {"note", "no data to look for them in"}};
+  try {
+    model.try_run(data.read(0, samples));
+  } catch (const std::exception& e) {
+    return {{"samples", 0}, {"note", std::string("the trial failed: ") + e.what()}};
+  }
+  const OverflowCount count = model.overflows();
+  Json json = {{"samples", samples}, {"values", count.values}};
+  if (count.values > 0) {
+    json["starts_at"] = {{"op", count.first_op}, {"tensor", count.first_tensor}};
+  }
+  return json;
+}
+
+std::string compile(const Document& configs, DataLoader& data, const CompileJob& job,
+                    const Options& options) {
   const std::string folder = fs::path(job.path("")).parent_path();
   fs::create_directories(folder);
   job.progress(0.0, "reading the model");
@@ -179,8 +202,11 @@ std::string compile(const Document& configs, const CompileJob& job, const Option
   const std::vector<Plan> plans = plans_of(configs, model, lowered, facts, options);
   auto parts = parts_of(lowered, options, toolchain_text());
   parts["plan"] = plan_json(plans).dump(1) + "\n";
+  job.progress(0.9, "running it once");
+  const std::int64_t fixed = fixed_batch(configs, lowered.anchors);
+  Json overflows = try_model(configs, data, artifact_of(parts), std::max<std::int64_t>(1, fixed));
+  const std::string made = result_of(configs, options, lowered, plans, std::move(overflows));
   write_parts(folder, parts, key);
-  const std::string made = result_of(configs, options, lowered, plans);
   put_into_cache(options, key, folder, made);
   return made;
 }
@@ -194,13 +220,15 @@ std::string toolchain_text() {
   return json.dump(1) + "\n";
 }
 
-std::string compile_model(const Document& configs, const CompileJob& job, const Options& options) {
+std::string compile_model(const Document& configs, DataLoader& data, const CompileJob& job,
+                          const Options& options) {
   if (options.device == "ipu") {
-    throw Error(ASSAY_UNAVAILABLE, "device ipu: Poplar SDK not found; device=ipu_model runs the "
-                                   "model of the chip");
+    throw Error(ASSAY_UNAVAILABLE,
+                "device ipu: Poplar SDK not found; device=ipu_model runs the "
+                "model of the chip");
   }
   try {
-    return compile(configs, job, options);
+    return compile(configs, data, job, options);
   } catch (const Ort::Exception& e) {
     throw cpu::as_error(e);
   }

@@ -64,8 +64,7 @@ TEST(GraphcoreOptions, AWrongValueIsRefusedWithWhatIsAccepted) {
   const auto why = [](const char* name, const char* value) {
     return refusal([&] { options_of({{name, value}}); });
   };
-  EXPECT_EQ(why("precision", "int8"),
-            "option precision: found \"int8\", accepted: fp16, fp32");
+  EXPECT_EQ(why("precision", "int8"), "option precision: found \"int8\", accepted: fp16, fp32");
   EXPECT_THAT(why("batches_per_step", "0"), HasSubstr("accepted: a number from 1"));
   EXPECT_THAT(why("available_memory_proportion", "1.5"), HasSubstr("above 0, at most 1"));
   EXPECT_THAT(why("ipu_version", "mk9"), HasSubstr("gc200, bow, c600"));
@@ -210,8 +209,8 @@ TEST(GraphcoreProducts, LeadingDimensionsBroadcast) {
   EXPECT_EQ(tall.shape.batch, 1U);
   const MatMulPlan pairs = plan_matmul({2, 1, 3, 4}, {3, 4, 2}, false, false);
   EXPECT_THAT(pairs.out_shape, ElementsAre(2, 3, 3, 2));
-  EXPECT_THAT(pairs.pairs, ElementsAre(Pair(0, 0), Pair(0, 1), Pair(0, 2), Pair(1, 0), Pair(1, 1),
-                                       Pair(1, 2)));
+  EXPECT_THAT(pairs.pairs,
+              ElementsAre(Pair(0, 0), Pair(0, 1), Pair(0, 2), Pair(1, 0), Pair(1, 1), Pair(1, 2)));
   EXPECT_THAT(refusal([] { plan_matmul({2, 3}, {4, 2}, false, false); }),
               HasSubstr("[2, 3] and [4, 2]"));
 }
@@ -292,8 +291,8 @@ TEST(GraphcorePlan, IoTilesAreTakenFromThoseThatComputeAndChipsAdd) {
 
 TEST(GraphcorePlan, LessMemoryForTemporariesTakesMorePasses) {
   const Square square;
-  const Plan plan = square.at(64, options_of({{"precision", "fp16"},
-                                              {"available_memory_proportion", "0.01"}}));
+  const Plan plan =
+      square.at(64, options_of({{"precision", "fp16"}, {"available_memory_proportion", "0.01"}}));
   EXPECT_GT(plan.operators[0].passes, 1);
   EXPECT_LE(plan.operators[0].exchange_bytes, 6390);
 }
@@ -340,9 +339,9 @@ TEST(GraphcoreArtifact, APartThatWasCutOrChangedIsRefusedByNameWithBothHashes) {
     }
     for (const std::string& wrong : {bytes.substr(1), std::string("x") + bytes.substr(1)}) {
       std::ofstream(folder.path() / file, std::ios::binary | std::ios::trunc) << wrong;
-      EXPECT_THAT(refusal([&] { read_parts(folder.path().string(), index); }),
-                  AllOf(HasSubstr("part " + type), HasSubstr(sha256(wrong)),
-                        HasSubstr(sha256(bytes))));
+      EXPECT_THAT(
+          refusal([&] { read_parts(folder.path().string(), index); }),
+          AllOf(HasSubstr("part " + type), HasSubstr(sha256(wrong)), HasSubstr(sha256(bytes))));
     }
   }
 }

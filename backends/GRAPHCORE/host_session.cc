@@ -52,8 +52,7 @@ TrialInputs zeros(const Ort::Session& session, const Document& configs, std::int
     const Ort::TypeInfo type = session.GetInputTypeInfo(i);
     const auto info = type.GetTensorTypeAndShapeInfo();
     const auto shape = shape_at(configs, inputs.names.back(), info.GetShape(), batch);
-    std::size_t size_bytes =
-        size_of(cpu::dtype_of(info.GetElementType(), inputs.names.back()));
+    std::size_t size_bytes = size_of(cpu::dtype_of(info.GetElementType(), inputs.names.back()));
     for (const std::int64_t dim : shape) size_bytes *= static_cast<std::size_t>(dim);
     inputs.storage.emplace_back(std::max<std::size_t>(size_bytes, 1));
     inputs.values.push_back(Ort::Value::CreateTensor(memory, inputs.storage.back().data(),
@@ -103,8 +102,7 @@ ModelProto with_all_outputs(const ModelProto& model, std::vector<std::string>& n
   return copy;
 }
 
-void add_given_facts(const ModelProto& model, const TrialInputs& inputs,
-                     TensorFacts& facts) {
+void add_given_facts(const ModelProto& model, const TrialInputs& inputs, TensorFacts& facts) {
   for (const auto& tensor : model.graph().initializer()) {
     facts[tensor.name()] = {tensor.data_type(), {tensor.dims().begin(), tensor.dims().end()}};
   }
@@ -147,8 +145,7 @@ onnx::ModelProto folded_model(const std::string& path, const std::string& scratc
   return model;
 }
 
-TensorFacts tensor_facts(const ModelProto& model, const Document& configs,
-                                               std::int64_t batch) {
+TensorFacts tensor_facts(const ModelProto& model, const Document& configs, std::int64_t batch) {
   const auto runtime = OnnxRuntime::open();
   std::vector<std::string> names;
   const std::string bytes = bytes_of(with_all_outputs(model, names));

@@ -52,8 +52,7 @@ inline arith::Parallel parallel_of(const Ort::KernelContext& context) {
 }
 
 inline std::size_t site_of(const OrtKernelInfo* info) {
-  return static_cast<std::size_t>(
-      Ort::ConstKernelInfo(info).GetAttribute<std::int64_t>("site"));
+  return static_cast<std::size_t>(Ort::ConstKernelInfo(info).GetAttribute<std::int64_t>("site"));
 }
 
 // Inputs are floats but for the last, the call's seed; those from `required` on may be left out.

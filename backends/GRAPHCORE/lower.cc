@@ -23,15 +23,40 @@ using onnx::NodeProto;
 using onnx::TensorProto;
 
 constexpr std::array<std::string_view, 9> kEightBit = {
-    "QuantizeLinear", "DequantizeLinear", "DynamicQuantizeLinear", "QLinearConv", "QLinearMatMul",
-    "ConvInteger",    "MatMulInteger",    "QLinearAdd",            "QGemm"};
+    "QuantizeLinear", "DequantizeLinear", "DynamicQuantizeLinear",
+    "QLinearConv",    "QLinearMatMul",    "ConvInteger",
+    "MatMulInteger",  "QLinearAdd",       "QGemm"};
 // Their results are values of their inputs: rounded already.
-constexpr std::array<std::string_view, 30> kMoves = {
-    "Relu",      "MaxPool", "Reshape",  "Transpose", "Concat",         "Slice",
-    "Gather",    "Squeeze", "Identity", "Flatten",   "Max",            "Min",
-    "Neg",       "Abs",     "Split",    "Expand",    "Tile",           "Where",
-    "Unsqueeze", "GatherND", "ScatterND", "Dropout",  "DepthToSpace",   "SpaceToDepth",
-    "ReduceMax", "ReduceMin", "GlobalMaxPool", "GatherElements", "ScatterElements", "Sign"};
+constexpr std::array<std::string_view, 30> kMoves = {"Relu",
+                                                     "MaxPool",
+                                                     "Reshape",
+                                                     "Transpose",
+                                                     "Concat",
+                                                     "Slice",
+                                                     "Gather",
+                                                     "Squeeze",
+                                                     "Identity",
+                                                     "Flatten",
+                                                     "Max",
+                                                     "Min",
+                                                     "Neg",
+                                                     "Abs",
+                                                     "Split",
+                                                     "Expand",
+                                                     "Tile",
+                                                     "Where",
+                                                     "Unsqueeze",
+                                                     "GatherND",
+                                                     "ScatterND",
+                                                     "Dropout",
+                                                     "DepthToSpace",
+                                                     "SpaceToDepth",
+                                                     "ReduceMax",
+                                                     "ReduceMin",
+                                                     "GlobalMaxPool",
+                                                     "GatherElements",
+                                                     "ScatterElements",
+                                                     "Sign"};
 
 template <std::size_t n>
 bool contains(const std::array<std::string_view, n>& list, std::string_view name) {
@@ -174,8 +199,8 @@ class Lowering {
   // Attributes that name a type: the executor holds every float tensor as fp32 values.
   void rewrite_types(NodeProto& node) {
     for (auto& attribute : *node.mutable_attribute()) {
-      const bool names_type = (attribute.name() == "to" && node.op_type() == "Cast") ||
-                              attribute.name() == "dtype";
+      const bool names_type =
+          (attribute.name() == "to" && node.op_type() == "Cast") || attribute.name() == "dtype";
       if (names_type) {
         const int type = static_cast<int>(attribute.i());
         const int device = device_type(type, !stays_fp32(node));
@@ -229,8 +254,7 @@ class Lowering {
       product.add_input(kSeedInput);
     }
     add_site(product, source.op_type(), source.output(0));
-    lowered_.types[source.output(0)] =
-        options_.half() ? TensorProto::FLOAT16 : TensorProto::FLOAT;
+    lowered_.types[source.output(0)] = options_.half() ? TensorProto::FLOAT16 : TensorProto::FLOAT;
     *graph.add_node() = std::move(product);
   }
 
@@ -276,8 +300,8 @@ class Lowering {
 
   void lower_float_weight(TensorProto& tensor) {
     std::vector<float> values = float_values(tensor);
-    const bool only_fp32 = fp32_consumers_.count(tensor.name()) > 0 &&
-                           half_consumers_.count(tensor.name()) == 0;
+    const bool only_fp32 =
+        fp32_consumers_.count(tensor.name()) > 0 && half_consumers_.count(tensor.name()) == 0;
     const bool half = options_.half() && !only_fp32;
     if (half) {
       arith::Counters counters;
@@ -376,7 +400,8 @@ class Lowering {
 std::optional<std::string> objection(const NodeProto& node) {
   if (contains(kEightBit, node.op_type())) {
     return "operator " + label(node) +
-           ": the model computes in 8 bits, the IPU model in fp16 or fp32; take the float model, or "
+           ": the model computes in 8 bits, the IPU model in fp16 or fp32; take the float model, "
+           "or "
            "one whose weights alone are 8-bit";
   }
   if (!node.domain().empty() && node.domain() != "ai.onnx" && node.domain() != "ai.onnx.ml") {

@@ -39,9 +39,9 @@ struct RoundingSite {
 
 struct Lowered {
   onnx::ModelProto model;
-  std::vector<Anchor> anchors;  // inputs in order, then outputs
-  std::vector<RoundingSite> sites;  // by the number that the graph's operators name as `site`
-  std::vector<std::string> notes;   // what was done to the graph, a line each
+  std::vector<Anchor> anchors;       // inputs in order, then outputs
+  std::vector<RoundingSite> sites;   // by the number that the graph's operators name as `site`
+  std::vector<std::string> notes;    // what was done to the graph, a line each
   std::map<std::string, int> types;  // device type of every tensor
   std::uint64_t saturated_weights = 0;
 };

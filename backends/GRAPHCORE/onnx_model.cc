@@ -171,8 +171,8 @@ std::vector<std::int64_t> integer_values(const TensorProto& tensor) {
     if (tensor.data_type() == TensorProto::INT64) {
       return field_values<std::int64_t>(tensor, tensor.int64_data(), same);
     }
-    const bool wide = tensor.data_type() == TensorProto::UINT32 ||
-                      tensor.data_type() == TensorProto::UINT64;
+    const bool wide =
+        tensor.data_type() == TensorProto::UINT32 || tensor.data_type() == TensorProto::UINT64;
     return wide ? field_values<std::int64_t>(tensor, tensor.uint64_data(), same)
                 : field_values<std::int64_t>(tensor, tensor.int32_data(), same);
   }

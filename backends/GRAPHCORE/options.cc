@@ -46,15 +46,13 @@ std::int64_t count(const TextOf& text_of, const std::string& name, std::int64_t 
   if (!value) return fallback;
   std::int64_t number = 0;
   if (!parse(*value, number) || number < least || number > most) {
-    refuse(name, *value,
-           "a number from " + std::to_string(least) + " to " + std::to_string(most));
+    refuse(name, *value, "a number from " + std::to_string(least) + " to " + std::to_string(most));
   }
   return number;
 }
 
 bool flag(const TextOf& text_of, const std::string& name, bool fallback) {
-  const std::string value =
-      choice(text_of, name, fallback ? "true" : "false", {"true", "false"});
+  const std::string value = choice(text_of, name, fallback ? "true" : "false", {"true", "false"});
   return value == "true";
 }
 
@@ -135,8 +133,9 @@ void add_precision_rows(const Options& options, std::vector<OptionRow>& rows) {
   const std::string matmuls = options.half_partials_matmul() ? "half" : "float";
   rows.push_back({"precision", options.precision, options.precision, ""});
   rows.push_back({"partials_type", options.partials_type, partials, fp32});
-  rows.push_back({"partialsTypeMatMuls", options.partials_type_matmuls, matmuls,
-                  options.partials_type_matmuls == "unset" ? "unset: goes by partials_type" : fp32});
+  rows.push_back(
+      {"partialsTypeMatMuls", options.partials_type_matmuls, matmuls,
+       options.partials_type_matmuls == "unset" ? "unset: goes by partials_type" : fp32});
   rows.push_back({"stay_fp32", joined(options.stay_fp32),
                   options.half() ? joined(options.stay_fp32) : "all", ""});
 }
@@ -151,8 +150,8 @@ void add_rounding_rows(const Options& options, std::vector<OptionRow>& rows) {
                                             : "nothing is drawn"});
   rows.push_back(
       {"fp_exceptions", flag_text(options.fp_exceptions), flag_text(options.fp_exceptions), ""});
-  rows.push_back({"nanoo", flag_text(options.nanoo), flag_text(options.half() && options.nanoo),
-                  only_fp16});
+  rows.push_back(
+      {"nanoo", flag_text(options.nanoo), flag_text(options.half() && options.nanoo), only_fp16});
 }
 
 }  // namespace

@@ -46,8 +46,8 @@ struct Options {
   bool half() const { return precision == "fp16"; }
   bool half_partials() const { return half() && partials_type == "half"; }
   bool half_partials_matmul() const {
-    return half() && (partials_type_matmuls == "unset" ? partials_type : partials_type_matmuls) ==
-                         "half";
+    return half() &&
+           (partials_type_matmuls == "unset" ? partials_type : partials_type_matmuls) == "half";
   }
   bool rounds_randomly() const { return half() && stochastic_rounding; }
   const Chip& chip() const { return *find_chip(ipu_version); }

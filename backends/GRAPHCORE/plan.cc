@@ -13,12 +13,12 @@ using onnx::NodeProto;
 
 // Assumed: nothing is published about them.
 constexpr std::int64_t kSyncCycles = 100;
-constexpr std::int64_t kBytesPerCycle = 8;       // that an element-wise operator handles on a tile
-constexpr std::int64_t kCodePerKind = 4096;      // of a kind of operator
-constexpr std::int64_t kCodePerOperator = 256;   // of its place in the program
+constexpr std::int64_t kBytesPerCycle = 8;      // that an element-wise operator handles on a tile
+constexpr std::int64_t kCodePerKind = 4096;     // of a kind of operator
+constexpr std::int64_t kCodePerOperator = 256;  // of its place in the program
 
 // The same bytes under another shape.
-constexpr std::array<std::string_view, 6> kViews = {"Reshape",   "Flatten", "Squeeze",
+constexpr std::array<std::string_view, 6> kViews = {"Reshape",   "Flatten",  "Squeeze",
                                                     "Unsqueeze", "Identity", "Dropout"};
 
 std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
@@ -141,8 +141,8 @@ class Planner {
     const Product product = product_of(node);
     const std::int64_t needed =
         product.k > 0 ? plan_product(node, product, op) : plan_elements(node, op);
-    const auto limit = static_cast<std::int64_t>(
-        options_.available_memory_proportion * static_cast<double>(plan_.tile_bytes));
+    const auto limit = static_cast<std::int64_t>(options_.available_memory_proportion *
+                                                 static_cast<double>(plan_.tile_bytes));
     op.passes = std::max<std::int64_t>(1, ceil_div(needed, std::max<std::int64_t>(1, limit)));
     op.exchange_bytes = ceil_div(needed, op.passes);
     op.sync_cycles *= op.passes;
@@ -173,7 +173,8 @@ class Planner {
     return product;
   }
 
-  // Cuts each group into a grid of blocks, one a tile, with the fewest bytes to bring. Returns them.
+  // Cuts each group into a grid of blocks, one a tile, with the fewest bytes to bring. Returns
+  // them.
   std::int64_t plan_product(const NodeProto& node, const Product& product, OperatorPlan& op) const {
     const std::int64_t bytes = element_bytes(node.output(0));
     const bool half = bytes == 2;
@@ -192,8 +193,7 @@ class Planner {
     const std::int64_t width = half ? 16 : 4;  // products that one step of the AMP unit sums
     const std::int64_t rate = half ? options_.chip().fp16_macs : options_.chip().fp32_macs;
     op.macs = product.groups * product.m * product.n * product.k;
-    op.compute_cycles =
-        rounds * ceil_div(block * ceil_div(product.k, width) * width, rate);
+    op.compute_cycles = rounds * ceil_div(block * ceil_div(product.k, width) * width, rate);
     // Windows overlap: a tile never brings more than there is.
     const std::int64_t all = bytes_of(node.input(0)) + bytes_of(node.input(1));
     return std::min(rounds * best, all);
@@ -239,10 +239,9 @@ std::int64_t Plan::bytes_at(const OperatorPlan& op) const {
 }
 
 const OperatorPlan* Plan::fullest() const {
-  const auto found = std::max_element(operators.begin(), operators.end(),
-                                      [&](const OperatorPlan& a, const OperatorPlan& b) {
-                                        return bytes_at(a) < bytes_at(b);
-                                      });
+  const auto found = std::max_element(
+      operators.begin(), operators.end(),
+      [&](const OperatorPlan& a, const OperatorPlan& b) { return bytes_at(a) < bytes_at(b); });
   return found == operators.end() ? nullptr : &*found;
 }
 
@@ -268,8 +267,9 @@ void check_fits(const Plan& plan, const Options& options) {
 
 double modelled_rate(const Plan& plan, const Chip& chip) {
   const std::int64_t cycles = plan.cycles();
-  return cycles == 0 ? 0 : static_cast<double>(plan.batch) * chip.clock_hz /
-                               static_cast<double>(cycles);
+  return cycles == 0
+             ? 0
+             : static_cast<double>(plan.batch) * chip.clock_hz / static_cast<double>(cycles);
 }
 
 double utilisation(const Plan& plan, const Options& options) {

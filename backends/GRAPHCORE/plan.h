@@ -47,7 +47,7 @@ struct Plan {
 
 // What the plan reads of a compiled model.
 struct PlanInput {
-  const onnx::ModelProto* model = nullptr;  // folded, not lowered
+  const onnx::ModelProto* model = nullptr;            // folded, not lowered
   const std::map<std::string, int>* types = nullptr;  // of lower.h
   const TensorFacts* one = nullptr;                   // facts at a batch of 1
   const TensorFacts* two = nullptr;  // and of 2; the same again when the batch is fixed

@@ -15,8 +15,8 @@ class Products {
   explicit Products(const TensorFacts& facts) : facts_(&facts) {}
 
   // `node` as kMatMulOperator (inputs A, B, bias) or kConvOperator (X, W, bias), with every
-  // attribute said; nullopt for what is neither: another operator, vectors, images of other than two
-  // dimensions, a Gemm that scales. Those run as ordinary operators.
+  // attribute said; nullopt for what is neither: another operator, vectors, images of other than
+  // two dimensions, a Gemm that scales. Those run as ordinary operators.
   std::optional<onnx::NodeProto> as_product(const onnx::NodeProto& node) const;
 
  private:
