@@ -25,6 +25,8 @@ using assay::backend::Document;
 using assay::backend::Error;
 using Json = nlohmann::ordered_json;
 
+constexpr std::int64_t kTrialBatch = 8;  // of a model whose batch is free
+
 // Shapes as the model declares them: -1 where free.
 void declare_shapes(const onnx::ModelProto& model, std::vector<Anchor>& anchors,
                     const TensorFacts& facts) {
@@ -204,7 +206,8 @@ std::string compile(const Document& configs, DataLoader& data, const CompileJob&
   parts["plan"] = plan_json(plans).dump(1) + "\n";
   job.progress(0.9, "running it once");
   const std::int64_t fixed = fixed_batch(configs, lowered.anchors);
-  Json overflows = try_model(configs, data, artifact_of(parts), std::max<std::int64_t>(1, fixed));
+  const std::int64_t batch = fixed > 0 ? fixed : kTrialBatch;
+  Json overflows = try_model(configs, data, artifact_of(parts), batch);
   const std::string made = result_of(configs, options, lowered, plans, std::move(overflows));
   write_parts(folder, parts, key);
   put_into_cache(options, key, folder, made);
