@@ -7,11 +7,11 @@
 namespace graphcore {
 
 std::string CompileBackendGRAPHCORE::compile(const assay::backend::Document& configs,
-                                             assay::backend::DataLoader& /*dataloader*/,
+                                             assay::backend::DataLoader& dataloader,
                                              assay::backend::CompileJob& job) {
   const cpu::LogScope scope(
       [this](std::uint32_t level, std::string_view line) { log(level, line); });
-  return compile_model(configs, job, options_from_answers(configs));
+  return compile_model(configs, dataloader, job, options_from_answers(configs));
 }
 
 }  // namespace graphcore

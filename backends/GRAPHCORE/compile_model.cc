@@ -11,6 +11,7 @@
 #include "cache.h"
 #include "chip_compile.h"
 #include "host_session.h"
+#include "loaded_model.h"
 #include "lower.h"
 #include "plan.h"
 #include "plan_json.h"
@@ -20,9 +21,12 @@ namespace {
 
 namespace fs = std::filesystem;
 using assay::backend::CompileJob;
+using assay::backend::DataLoader;
 using assay::backend::Document;
 using assay::backend::Error;
 using Json = nlohmann::ordered_json;
+
+constexpr std::int64_t kTrialBatch = 8;  // of a model whose batch is free
 
 // Shapes as the model declares them: -1 where free.
 void declare_shapes(const onnx::ModelProto& model, std::vector<Anchor>& anchors,
@@ -77,7 +81,7 @@ Json optimizations_json(const Options& options) {
 }
 
 std::string result_of(const Document& configs, const Options& options, const Lowered& lowered,
-                      const std::vector<Plan>& plans) {
+                      const std::vector<Plan>& plans, Json overflows) {
   Json input_type = Json::array();
   for (const Anchor& anchor : lowered.anchors) {
     if (anchor.is_input) input_type.push_back(type_name(anchor.host_type));
@@ -108,6 +112,7 @@ std::string result_of(const Document& configs, const Options& options, const Low
     result["max_batch_size"] = configs.integer("model_info.max_batch_size");
   }
   result["modelled"] = modelled_json(plans, options);
+  result["modelled"]["overflows"] = std::move(overflows);
   result["modelled"]["saturated_weights"] = lowered.saturated_weights;
   Json adaptations = Json::array();
   for (const Anchor& anchor : lowered.anchors) {
@@ -161,7 +166,27 @@ std::vector<Plan> plans_of(const Document& configs, const onnx::ModelProto& mode
   return plans;
 }
 
-std::string compile(const Document& configs, const CompileJob& job, const Options& options) {
+// Loads what was compiled, which checks the whole graph, and runs the first samples: where do
+// values overflow fp16? Data that the model does not take is no reason to refuse the model.
+Json try_model(const Document& configs, DataLoader& data, Artifact artifact, std::int64_t batch) {
+  LoadedModel model(std::move(artifact), configs, batch, 1);
+  const auto samples = static_cast<std::uint64_t>(model.samples());
+  if (data.size() < samples) return {{"samples", 0}, {"note", "no data to look for them in"}};
+  try {
+    model.try_run(data.read(0, samples));
+  } catch (const std::exception& e) {
+    return {{"samples", 0}, {"note", std::string("the trial failed: ") + e.what()}};
+  }
+  const OverflowCount count = model.overflows();
+  Json json = {{"samples", samples}, {"values", count.values}};
+  if (count.values > 0) {
+    json["starts_at"] = {{"op", count.first_op}, {"tensor", count.first_tensor}};
+  }
+  return json;
+}
+
+std::string compile(const Document& configs, DataLoader& data, const CompileJob& job,
+                    const Options& options) {
   const std::string folder = fs::path(job.path("")).parent_path();
   fs::create_directories(folder);
   job.progress(0.0, "reading the model");
@@ -180,8 +205,12 @@ std::string compile(const Document& configs, const CompileJob& job, const Option
   const std::vector<Plan> plans = plans_of(configs, model, lowered, facts, options);
   auto parts = parts_of(lowered, options, toolchain_text());
   parts["plan"] = plan_json(plans).dump(1) + "\n";
+  job.progress(0.9, "running it once");
+  const std::int64_t fixed = fixed_batch(configs, lowered.anchors);
+  const std::int64_t batch = fixed > 0 ? fixed : kTrialBatch;
+  Json overflows = try_model(configs, data, artifact_of(parts), batch);
+  const std::string made = result_of(configs, options, lowered, plans, std::move(overflows));
   write_parts(folder, parts, key);
-  const std::string made = result_of(configs, options, lowered, plans);
   put_into_cache(options, key, folder, made);
   return made;
 }
@@ -195,12 +224,13 @@ std::string toolchain_text() {
   return json.dump(1) + "\n";
 }
 
-std::string compile_model(const Document& configs, const CompileJob& job, const Options& options) {
+std::string compile_model(const Document& configs, DataLoader& data, const CompileJob& job,
+                          const Options& options) {
   if (goes_by_chip(options)) {
     return compile_for_chip(configs, job, options, batch_sizes(configs));
   }
   try {
-    return compile(configs, job, options);
+    return compile(configs, data, job, options);
   } catch (const Ort::Exception& e) {
     throw cpu::as_error(e);
   }

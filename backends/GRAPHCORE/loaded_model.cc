@@ -217,6 +217,16 @@ void LoadedModel::predict(const Inputs& inputs, Outputs& outputs) {
   }
 }
 
+void LoadedModel::try_run(const Inputs& inputs) {
+  check_inputs(inputs);
+  auto seed = static_cast<std::int64_t>(seed_);
+  for (std::int64_t step = 0; step < steps_; ++step) {
+    const std::vector<Ort::Value> values = step_inputs(inputs, step, seed);
+    session_.Run(Ort::RunOptions{nullptr}, input_names_.data(), values.data(), values.size(),
+                 output_names_.data(), output_names_.size());
+  }
+}
+
 std::uint64_t LoadedModel::total_overflows() const { return overflows().values; }
 
 OverflowCount LoadedModel::overflows() const {

@@ -35,6 +35,9 @@ class LoadedModel {
   // for an int64 that int32 cannot hold, and with fp_exceptions when a value overflowed.
   void predict(const assay::backend::Inputs& inputs, assay::backend::Outputs& outputs);
 
+  // As predict, without the outputs, for what overflows() then says.
+  void try_run(const assay::backend::Inputs& inputs);
+
   OverflowCount overflows() const;
 
  private:

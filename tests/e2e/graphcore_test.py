@@ -100,6 +100,12 @@ class FetchedGraphcore(GraphcoreCase):
                                     more=("--stability", "repeat=1", "--data_percent", "10"))
                 self.assert_right(run, "numeric")
                 self.assertNotEqual(self.outcome(run, "accuracy"), "fail")
+                found = run.result["compile"]["declared"]["modelled"]["overflows"]
+                self.assertGreater(found["samples"], 0)
+                if precision == "fp32":
+                    self.assertEqual(found["values"], 0)
+                else:  # the mask of attention is the lowest number of fp32
+                    self.assertEqual(found["starts_at"]["op"], "Add")
 
     def test_efficientnet(self):
         run = self.run_task("efficientnet-lite0-onnx-fp32", "precision=fp16", batch_sizes="1",
