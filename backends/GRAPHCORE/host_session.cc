@@ -129,6 +129,32 @@ std::int64_t batch_axis_of(const Document& configs, const std::string& input, st
   return axis < static_cast<std::int64_t>(rank) ? axis : -1;
 }
 
+namespace {
+
+void collect_domains(const onnx::GraphProto& graph, std::set<std::string>& domains) {
+  for (const onnx::NodeProto& node : graph.node()) {
+    domains.insert(node.domain() == "ai.onnx" ? "" : node.domain());
+    for (const onnx::AttributeProto& attribute : node.attribute()) {
+      if (attribute.has_g()) collect_domains(attribute.g(), domains);
+      for (const onnx::GraphProto& inner : attribute.graphs()) collect_domains(inner, domains);
+    }
+  }
+}
+
+// ONNX Runtime writes down every set of operators that the process has heard of so far, which made
+// the second compilation of a process another one than the first.
+void keep_used_operator_sets(ModelProto& model) {
+  std::set<std::string> used = {""};
+  collect_domains(model.graph(), used);
+  auto& sets = *model.mutable_opset_import();
+  for (int i = sets.size() - 1; i >= 0; --i) {
+    const std::string& domain = sets.Get(i).domain();
+    if (!used.contains(domain == "ai.onnx" ? "" : domain)) sets.DeleteSubrange(i, 1);
+  }
+}
+
+}  // namespace
+
 onnx::ModelProto folded_model(const std::string& path, const std::string& scratch) {
   const auto runtime = OnnxRuntime::open();
   {
@@ -141,6 +167,7 @@ onnx::ModelProto folded_model(const std::string& path, const std::string& scratc
   ModelProto model = read_onnx(scratch);
   std::error_code ignored;
   fs::remove(scratch, ignored);
+  keep_used_operator_sets(model);
   add_operators_to_constant_outputs(model);
   return model;
 }
