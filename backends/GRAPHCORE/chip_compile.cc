@@ -63,6 +63,18 @@ bool still_wanted(const CompileJob& job) {
   }
 }
 
+// A buffer is sized for one batch of one replica on one chip; more of any is not supported there.
+void check_for_chip(const Options& options) {
+  const auto check = [](const char* name, std::int64_t value) {
+    if (value == 1) return;
+    throw Error(ASSAY_UNIMPLEMENTED,
+                std::string(name) + " is " + std::to_string(value) + "; accepted on a chip: 1");
+  };
+  check("batches_per_step", options.batches_per_step);
+  check("replication_factor", options.replication_factor);
+  check("num_ipus", options.num_ipus);
+}
+
 void convert_one(const Document& configs, const CompileJob& job, const Options& options,
                  std::int64_t batch) {
   ConvertRequest request;
@@ -88,6 +100,7 @@ bool goes_by_chip(const Options& options) {
 
 std::string compile_for_chip(const Document& configs, const CompileJob& job, const Options& options,
                              const std::vector<std::int64_t>& batch_sizes) {
+  check_for_chip(options);
   Json compiled = Json::array();
   Json tables = Json::object();
   for (const std::int64_t batch : batch_sizes) {

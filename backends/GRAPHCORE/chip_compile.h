@@ -17,7 +17,8 @@ bool goes_by_chip(const Options& options);
 
 // One executable per batch size, each in a folder of its own ("bs4/executable.popef"), and
 // "io.json", the tensors that each takes and gives as the model info has them. Returns the compile
-// result. Errors as convert().
+// result. ASSAY_UNIMPLEMENTED for more than one
+// batch a step, replica or chip; otherwise errors as convert().
 std::string compile_for_chip(const assay::backend::Document& configs,
                              const assay::backend::CompileJob& job, const Options& options,
                              const std::vector<std::int64_t>& batch_sizes);

@@ -114,20 +114,30 @@ Device::~Device() {
 
 void Device::describe() {
   Message message;
+  struct Described {
+    assay::backend::Signature* signature;
+    std::string disagreement;  // of a size and its shape; the first one
+  } described{&signature_, ""};
   const auto add = [](void* context, std::int32_t is_input, const graphcore_tensor* tensor) {
-    auto& signature = *static_cast<assay::backend::Signature*>(context);
-    auto& list = is_input != 0 ? signature.inputs : signature.outputs;
+    auto& told = *static_cast<Described*>(context);
+    auto& list = is_input != 0 ? told.signature->inputs : told.signature->outputs;
     list.push_back({tensor->name,
                     static_cast<DType>(tensor->dtype),
                     {tensor->shape, tensor->shape + tensor->rank}});
+    const TensorSpec& spec = list.back();
+    if (tensor->size_bytes == bytes_of(spec) || !told.disagreement.empty()) return;
+    told.disagreement = "describe: \"" + spec.name + "\" takes " +
+                        std::to_string(tensor->size_bytes) + " bytes, " + text_of(spec.shape) +
+                        " is " + std::to_string(bytes_of(spec));
   };
-  require(module_->describe(executable_, add, &signature_, message.text()), "describe", message);
+  require(module_->describe(executable_, add, &described, message.text()), "describe", message);
   for (const auto* list : {&signature_.inputs, &signature_.outputs}) {
     for (const TensorSpec& spec : *list) {
       if (size_of(spec.dtype) > 0) continue;
       throw Error(ASSAY_INTERNAL, "describe: \"" + spec.name + "\" has no dtype of ours");
     }
   }
+  if (!described.disagreement.empty()) throw Error(ASSAY_INTERNAL, described.disagreement);
 }
 
 void Device::run(const assay::backend::Inputs& inputs, assay::backend::Outputs& outputs,

@@ -1,5 +1,6 @@
 // Stands for the vendor's module in tests: y = 2 x, FLOAT32 [1,4]. The file that is "loaded" says
-// in its first word how it goes: fine, unavailable, mismatch, memory, slow, failing, mute, untyped.
+// in its first word how it goes: fine, unavailable, mismatch, memory, slow, failing, mute, untyped,
+// steps.
 #include <atomic>
 #include <cstdio>
 #include <cstring>
@@ -50,7 +51,9 @@ std::int32_t describe(graphcore_executable* executable,
                       void (*add)(void*, std::int32_t, const graphcore_tensor*), void* context,
                       graphcore_text) {
   const std::uint32_t dtype = executable->mode == "untyped" ? 99 : ASSAY_FLOAT32;
-  graphcore_tensor tensor{"x", dtype, 2, kShape, 16, nullptr};
+  // Two steps of a call in one buffer: more bytes than the shape says.
+  const std::uint64_t bytes = executable->mode == "steps" ? 32 : 16;
+  graphcore_tensor tensor{"x", dtype, 2, kShape, bytes, nullptr};
   add(context, 1, &tensor);
   tensor.name = "y";
   add(context, 0, &tensor);

@@ -251,6 +251,12 @@ TEST_F(Chip, ASizeThatDoesNotFitIsAnErrorBeforeAnythingRuns) {
   EXPECT_THAT(text, HasSubstr("input \"x\" has 12 bytes, [1,4] takes 16"));
 }
 
+TEST_F(Chip, ASizeThatIsNotItsShapesIsRefusedBeforeAnythingRuns) {
+  EXPECT_EQ(load("steps"),
+            std::pair(ASSAY_INTERNAL, std::string("describe: \"x\" takes 32 bytes, [1,4] is 16")));
+  EXPECT_EQ(count_devices(module_), 4U);
+}
+
 TEST_F(Chip, ADtypeWithoutANameIsRefused) {
   EXPECT_THAT(load("untyped").second, HasSubstr("\"x\" has no dtype of ours"));
   EXPECT_EQ(count_devices(module_), 4U);
@@ -282,6 +288,14 @@ TEST_F(Converter, CompilesForEveryBatchSizeOfItsOwn) {
       compile_for_chip(backend::Document(lent), backend::CompileJob(wanted), options, {1, 4});
   EXPECT_THAT(result, ::testing::Not(HasSubstr("simulated")));
   EXPECT_TRUE(fs::exists(fs::path(folder) / "bs1" / "executable.popef"));
+
+  Options several = options;
+  several.batches_per_step = 2;
+  EXPECT_EQ(
+      error_of([&] {
+        compile_for_chip(backend::Document(lent), backend::CompileJob(wanted), several, {1});
+      }),
+      std::pair(ASSAY_UNIMPLEMENTED, std::string("batches_per_step is 2; accepted on a chip: 1")));
 
   const assay::host::BoundaryDocument compiled =
       assay::host::BoundaryDocument::parse(result).value();
