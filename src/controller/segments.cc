@@ -1,6 +1,7 @@
 #include "controller/segments.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
@@ -40,12 +41,6 @@ std::vector<std::string> names_of(const workload::TensorMap& map) {
   return names;
 }
 
-std::string joined(const workload::TensorMap& map) {
-  std::string text;
-  for (const auto& [name, shape] : map) text += (text.empty() ? "" : ",") + name;
-  return text;
-}
-
 Result<fs::path> fallback_model(const workload::Segment& segment, std::int64_t batch_size,
                                 const fs::path& artifact_folder) {
   ASSIGN_OR_RETURN(const workload::CompiledObject* const object,
@@ -72,8 +67,8 @@ Result<Json> fallback_configs(const Json& configs, const workload::Segment& segm
   info["model_path"] = model.string();
   info["model_format"] = format->model_format;
   info["framework"] = format->framework;
-  info["inputs"] = joined(segment.inputs);
-  info["outputs"] = joined(segment.outputs);
+  info["inputs"] = fmt::format("{}", fmt::join(names_of(segment.inputs), ","));
+  info["outputs"] = fmt::format("{}", fmt::join(names_of(segment.outputs), ","));
   Json shapes = Json::object();
   for (const auto& [input, shape] : segment.inputs) {
     if (shape) shapes[input] = *shape;
